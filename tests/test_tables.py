@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -15,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+import howsure
 from howsure.errors import InputError, OptionError
-from howsure.tables import TABLES, Attempts, Ratings, Scores, Votes
+from howsure.tables import TABLES, Attempts, Ratings, Scores, Votes, frames
 from howsure.tables.frames import Part, json_lines
 
 ROWS = {
@@ -661,3 +663,47 @@ def test_rows_that_stand_there_twice_are_told():
     )
     assert Attempts(pl.DataFrame(rows * 2)).notes == ()  # repeats of every item are meant
     assert Attempts(pl.DataFrame([*rows, rows[0] | {"score": 0.0}])).notes == ()  # another score is another attempt
+
+
+def _answers(path, n=300):
+    rows = [
+        {"model": f"m{i % 3}", "sample_id": i // 6, "epoch": i // 3 % 2 + 1, "score": i % 2, "response": f"é {i}" * 20}
+        for i in range(n)
+    ]
+    rows[0]["sample_id"], rows[-1]["seconds"] = "0", 2.5  # a text among numbers, and a key that the last line alone has
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    return path
+
+
+def test_a_large_jsonl_file_is_read_in_blocks_and_gives_the_same_table(tmp_path, monkeypatch):
+    path = _answers(tmp_path / "answers.jsonl")
+    held = howsure.read(path)
+    monkeypatch.setattr(frames, "_LARGE_LINES", 0)
+    monkeypatch.setattr(frames, "_BLOCK", 1000)
+    collected = []
+    frame_of = pl.LazyFrame.collect
+    monkeypatch.setattr(
+        pl.LazyFrame, "collect", lambda self, **how: collected.append(frame_of(self, **how)) or collected[-1]
+    )
+    stored = howsure.read(path)
+    assert stored.digest == held.digest
+    assert stored.notes == held.notes
+    assert max(len(one) for one in collected if "response" in one.columns) < 10  # of 300 rows
+    assert stored.frame.equals(held.frame)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('{"model": "m", "sample_id": 999, "score": 1', "line 301: not JSON"),
+        ('{"model": "m", "model": "n", "sample_id": 999, "score": 1}', "line 301: key 'model' is there twice"),
+        ('{"model": "m", "sample_id": 999, "seconds": -1, "score": 1}', "line 301: seconds -1"),
+    ],
+)
+def test_a_fault_in_a_large_jsonl_file_is_named_with_its_line(tmp_path, monkeypatch, wrong, said):
+    path = _answers(tmp_path / "answers.jsonl")
+    path.write_text(path.read_text() + wrong + "\n")
+    monkeypatch.setattr(frames, "_LARGE_LINES", 0)
+    monkeypatch.setattr(frames, "_BLOCK", 1000)
+    with pytest.raises(InputError, match=said):
+        howsure.read(path)

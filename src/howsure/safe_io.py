@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import errno
 import gzip
@@ -9,6 +10,7 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import stat
 import struct
 import sys
@@ -33,6 +35,7 @@ __all__ = [
     "lock_file",
     "read_bytes",
     "refuse_special",
+    "temporary_folder",
     "write_atomic",
 ]
 
@@ -151,6 +154,18 @@ def lock_file(stream: IO[Any], *, waits: bool = True) -> bool:
             raise
         return False
     return True
+
+
+def temporary_folder() -> Path:
+    """A new folder that only the user can open, and that is removed when the process ends."""
+    return Path(tempfile.mkdtemp(dir=_home()))
+
+
+@cache
+def _home() -> str:
+    home = tempfile.mkdtemp(prefix="howsure-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home
 
 
 def refuse_special(path: Path) -> None:
@@ -374,19 +389,19 @@ def _directory(stream: IO[bytes]) -> tuple[list[_Member], int]:
 
 def _entries(directory: bytes) -> list[_Member] | None:
     """The entries of a directory, or None where one is unusual: long, with an odd name, or something else."""
-    members, place = [], 0
-    while place < len(directory):
-        if len(directory) - place < _ENTRY.size:
-            return None
-        mark, flags, method, checksum, packed_size, size, name_size, extra_size, comment_size, start = (
-            _ENTRY.unpack_from(directory, place)
+    members, place, last = [], 0, len(directory) - _ENTRY.size
+    member, entry = _Member._make, _ENTRY.unpack_from
+    while place <= last:
+        mark, flags, method, checksum, packed_size, size, name_size, extra_size, comment_size, start = entry(
+            directory, place
         )
         place += _ENTRY.size
         name = directory[place : place + name_size]
         place += name_size + extra_size + comment_size
-        if mark != b"PK\1\2" or _LARGE in (packed_size, size, start) or b"\0" in name or not name.isascii():
+        is_long = _LARGE in (packed_size, size, start)
+        if is_long or mark != b"PK\1\2" or b"\0" in name or not name.isascii():
             return None
-        members.append(_Member(name.decode(), flags, method, checksum, packed_size, size, name_size, start))
+        members.append(member((name.decode(), flags, method, checksum, packed_size, size, name_size, start)))
     return members if place == len(directory) else None
 
 

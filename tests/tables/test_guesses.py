@@ -11,7 +11,7 @@ from howsure.errors import InputError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
 from howsure.sources.files import guess, load_mapping, save_mapping
-from howsure.tables import Attempts, Scores
+from howsure.tables import Attempts, Scores, guesses, untidy
 
 RIGHT = {"ann": [1, 1, 0, 1], "bob": [0, 1, 0, 0]}
 MEANS = {"ann": 0.75, "bob": 0.25}
@@ -474,7 +474,8 @@ def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
     rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
     (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
     many = sources.read(tmp_path / "x.tsv", table="attempts")
-    monkeypatch.setattr("howsure.tables.guesses._MANY_COLUMNS", 10**6)
+    for module in (guesses, untidy):
+        monkeypatch.setattr(module, "MANY_COLUMNS", 10**6)
     few = sources.read(tmp_path / "x.tsv", table="attempts")
     assert many.frame.equals(few.frame)
     assert many.notes == few.notes
@@ -612,3 +613,84 @@ def test_names_written_as_numbers_and_as_texts_are_said(tmp_path):
     assert 'subject 1 and "1" are read as one' in table.notes[0]
     table = read_text(tmp_path, "\n".join(map(json.dumps, rows[:2] + rows[4:])), "y.jsonl")
     assert not any("read as one" in note for note in table.notes)
+
+
+PAGE = """<html><style>td {color: red}</style><table><tr><td>menu</td></tr></table>
+<table class="dataframe"><thead><tr><th></th><th>model</th><th>item</th><th>correct</th></tr></thead>
+<tr><th>0</th><td rowspan="2"><b>ann</b><sup>1</sup></td><td>q&amp;1</td><td>yes</td></tr><tr><th>1</th><td>q2<td>no</tr>
+<tr><th>2</th><td>bob</td><td>q&amp;1</td><td>no</td></tr></table><table><tr><td>x</td><td>y</td></tr></table></html>"""
+
+
+def test_a_table_of_a_web_page_is_read(tmp_path):
+    (tmp_path / "page.html").write_text(PAGE)
+    table = sources.read(tmp_path / "page.html")
+    assert table.frame.select("subject", "task", "score").rows() == [
+        ("ann", "q&1", 1),
+        ("ann", "q2", 0),
+        ("bob", "q&1", 0),
+    ]
+    assert "the first table of a web page" in table.notes[0]
+    (tmp_path / "page.html").write_text("<html>sign in")
+    with pytest.raises(InputError, match="page.html"):
+        sources.read(tmp_path / "page.html")
+
+
+def test_elo_ratings_are_scores_as_they_are_unless_benchmarks_stand_beside_them(tmp_path):
+    path = tmp_path / "arena.csv"
+    path.write_text("Rank,Model,Arena Elo,Votes\n1,ann,1285,20000\n2,bob,1150,900\n")
+    table = sources.read(path)
+    assert table.frame.select("subject", "task", "score", "scale").rows() == [
+        ("ann", "Arena Elo", 1285, "free"),
+        ("bob", "Arena Elo", 1150, "free"),
+    ]
+    assert "task = Arena Elo, one score per subject; Arena Elo as it is, higher is better" in table.notes[0]
+    path.write_text("Model,MMLU,Elo\nann,81.5,1285\nbob,70.2,1150\n")
+    assert sources.read(path).frame["task"].unique().to_list() == ["MMLU"]
+    path.write_text("model,accuracy\nann,0.5\nann,0.6\n")  # two scores, and nothing says of what
+    with pytest.raises(InputError, match="no column for 'task'"):
+        sources.read(path)
+
+
+@pytest.mark.parametrize("name", ["judge_score", "rating"])
+def test_grades_in_whole_numbers_up_to_ten_are_read_as_they_are(tmp_path, name):
+    path = tmp_path / "judged.csv"
+    path.write_text(f"model,item,{name}\nann,1,7\nann,2,10\nbob,1,1\nbob,2,4\n")
+    table = sources.read(path)
+    assert table.frame["score"].to_list() == [7, 10, 1, 4]
+    assert f"{name} as it is, higher is better" in table.notes[0]
+    path.write_text(f"model,item,{name}\nann,1,72.5\nann,2,90\nbob,1,15\nbob,2,41\n")
+    assert sources.read(path).frame["score"].to_list() == pytest.approx([0.725, 0.9, 0.15, 0.41])
+
+
+def test_what_a_model_refused_or_did_not_finish_counts_as_wrong_and_is_said(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    path.write_text("model,item,verdict\nann,1,Correct\nann,2,Refused\nbob,1,NOT_ATTEMPTED\nbob,2,timeout\n")
+    table = sources.read(path)
+    assert table.frame["score"].to_list() == [1, 0, 0, 0]
+    assert "correct = 1, not_attempted = 0, refused = 0, timeout = 0" in table.notes[0]
+
+
+def test_a_total_below_a_long_table_is_left_out_and_counted(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("Modell;Aufgabe;Punkte\nann;1;0,5\nbob;1;1,0\nGesamt;;0,75\n")
+    table = sources.read(path)
+    assert table.frame["subject"].to_list() == ["ann", "bob"]
+    assert "1 row that sums up the others left out" in table.notes[0]
+    account = sources.account(path)
+    assert (account.n_left_out, account.n_unexplained) == (1, 0)
+
+
+def test_many_columns_are_looked_at_as_one_column_of_values(tmp_path, monkeypatch):
+    path, n = tmp_path / "wide.csv", 300
+    names = ",".join(f"item {i}" for i in range(n))
+    path.write_text(f"model,{names}\nann,{', '.join(['1'] * n)}\nbob,{','.join(['0'] * n)}\n")
+    looked = []
+    text_of = untidy.text_of
+    monkeypatch.setattr(untidy, "text_of", lambda name: looked.append(name) or text_of(name))
+    table = sources.read(path)
+    assert table.frame.group_by("subject").agg(pl.len(), pl.mean("score")).sort("subject").rows() == [
+        ("ann", n, 1.0),
+        ("bob", n, 0.0),
+    ]
+    assert "blanks around fields removed" in table.notes[0]
+    assert len(looked) < n  # not some for each column: 20,000 columns took minutes

@@ -38,6 +38,7 @@ _PACKAGES = (
     "altair",
     "vl-convert-python",
     "pydantic",
+    "msgspec",
     "inspect-ai",
     "distributed",
 )

@@ -6,17 +6,13 @@ after a time and a number of bytes. A zip file that no source knows is unpacked,
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 import threading
 import time
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from howsure.errors import InputError, MissingExtraError
-from howsure.safe_io import Archive
+from howsure.safe_io import Archive, temporary_folder
 
 __all__ = ["fetched", "is_remote", "listed", "unpacked", "with_their_names"]
 
@@ -93,7 +89,7 @@ def unpacked(path: Path) -> Path | None:
     stamp = str(path.absolute()), found.st_size, found.st_mtime_ns
     if stamp in _unpacked:
         return _unpacked[stamp]
-    target, size = Path(tempfile.mkdtemp(dir=_home())) / path.stem, 0
+    target, size = temporary_folder() / path.stem, 0
     target.mkdir()
     with Archive(path) as archive:
         for name in archive.names:
@@ -156,7 +152,7 @@ def _copies(system: Any, path: str, address: str, allowance: _Allowance) -> list
 
 
 def _copied(system: Any, name: str, address: str, allowance: _Allowance) -> Path:
-    home = Path(tempfile.mkdtemp(dir=_home()))
+    home = temporary_folder()
     is_web = name.startswith(("http://", "https://"))
     target = home / (name.partition("?")[0] if is_web else name).rstrip("/").rpartition("/")[2]
     # whether a web page is a folder is found out by reading all of it, however long it is
@@ -181,10 +177,3 @@ def with_their_names(told: str) -> str:
     for here, address in _fetched.items():
         told = told.replace(here, address)
     return told
-
-
-@cache
-def _home() -> str:
-    home = tempfile.mkdtemp(prefix="howsure-")
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    return home

@@ -11,24 +11,24 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from annotated_types import Interval
+from msgspec import DecodeError, Meta, Struct, convert, field
+from msgspec.json import Decoder
 
 from howsure.errors import InputError, need
 from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-__all__ = ["Content", "Log", "Sample", "Score", "Settings", "complete_contents", "is_log", "read_log"]
+__all__ = ["Content", "Log", "Sample", "Score", "Settings", "Usage", "complete_contents", "is_log", "read_log"]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
@@ -51,21 +51,25 @@ _quoted = json.encoder.encode_basestring_ascii
 _TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
 
 
-_MOST_WHOLE = 2**53
-Whole: TypeAlias = Annotated[int, Interval(ge=-_MOST_WHOLE, le=_MOST_WHOLE)]
+Whole: TypeAlias = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 """A number that tables can hold."""
 
 
-@dataclass(slots=True)
-class Score:
+class Score(Struct, gc=False):
     """What a scorer gave, and the edits since."""
 
     value: Any = None
-    history: list[Any] = field(default_factory=list)
+    history: list[Any] = []
 
 
-@dataclass(slots=True)
-class Content:
+class Usage(Struct, gc=False):
+    """What a model's replies took, as far as it is there."""
+
+    total_tokens: int | float | None = None
+    total_cost: int | float | None = None
+
+
+class Content(Struct, gc=False):
     """What a sample asks: a hash of input, target and choices together.
 
     ``is_cut`` says that it was made from a summary that does not hold all of it.
@@ -75,8 +79,7 @@ class Content:
     is_cut: bool
 
 
-@dataclass(slots=True)
-class Sample:
+class Sample(Struct, gc=False):
     """A sample, or its summary, which lacks ``invalidation`` and ``history``.
 
     ``content`` is made from ``input``, ``target`` and ``choices``, which are then dropped.
@@ -89,60 +92,53 @@ class Sample:
     error: Any = None
     invalidation: Any = None
     total_time: float | None = None
-    model_usage: dict[str, Any] | None = None
+    model_usage: dict[str, Usage] | None = None
     limit: Any = None
     input: Any = None
     target: Any = None
     choices: Any = None
-    content: Content | None = field(default=None, init=False)
+    content: Content | None = field(default=None, name="#content")  # no field of the log
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(Struct, gc=False):
     solver: str
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Any] = {}
     params_passed: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class _Plan:
-    steps: list[_Step] = field(default_factory=list)
-    config: dict[str, Any] = field(default_factory=dict)
+class _Plan(Struct, gc=False):
+    steps: list[_Step] = []
+    config: dict[str, Any] = {}
 
 
-@dataclass(slots=True)
-class _Dataset:
+class _Dataset(Struct, gc=False):
     name: str | None = None
     shuffled: bool | None = None
 
 
-@dataclass(slots=True)
-class _Spec:
+class _Spec(Struct, gc=False):
     task: str
     model: str
     created: datetime
     task_id: str = ""
     task_version: Whole | str = 0
-    task_args: dict[str, Any] = field(default_factory=dict)
+    task_args: dict[str, Any] = {}
     dataset: _Dataset = field(default_factory=_Dataset)
-    model_args: dict[str, Any] = field(default_factory=dict)
-    model_generate_config: dict[str, Any] = field(default_factory=dict)
+    model_args: dict[str, Any] = {}
+    model_generate_config: dict[str, Any] = {}
     config: Any = None
     metadata: Any = None
 
 
-@dataclass(slots=True)
-class _JustEval:
+class _JustEval(Struct, gc=False):
     eval: _Spec
 
 
-@dataclass(slots=True)
-class _JustVersion:
+class _JustVersion(Struct, gc=False):
     version: Whole = 2
 
 
-@dataclass(slots=True)
-class _Result:
+class _Result(Struct, gc=False):
     scorer: str | None = None
     name: Any = None
     reducer: Any = None
@@ -167,14 +163,12 @@ class _Result:
         return None
 
 
-@dataclass(slots=True)
-class _Results:
-    scores: list[_Result] = field(default_factory=list)
+class _Results(Struct, gc=False):
+    scores: list[_Result] = []
     completed_samples: Any = None
 
 
-@dataclass(slots=True)
-class Log:
+class Log(Struct, gc=False):
     """One run of an eval, with its samples in the order of epochs."""
 
     eval: _Spec
@@ -183,7 +177,7 @@ class Log:
     results: _Results | None = None
     invalidated: bool = False
     samples: list[Sample] | None = None
-    path: Path = field(default_factory=Path)
+    path: Path = field(default_factory=Path, name="#path")
 
     @property
     def created(self) -> datetime:
@@ -269,12 +263,9 @@ def read_log(path: Path, family: str | None) -> Log:
         log.created  # noqa: B018
     except OverflowError:
         raise InputError(f"{path}: the date {log.eval.created} is out of range. Make or fetch the log again.") from None
-    # a sample that was run anew is written again, and the last writing counts
-    latest = {(str(sample.id), sample.epoch): sample for sample in log.samples or []}
-    log.samples = sorted(latest.values(), key=lambda sample: sample.epoch)
+    log.samples = sorted(log.samples or [], key=attrgetter("epoch"))
     for sample in log.samples:
-        if sample.content is None:
-            _identify(sample)
+        _identify(sample)
     return log
 
 
@@ -285,10 +276,10 @@ def complete_contents(log: Log) -> None:
         return
     with Archive(log.path) as archive:
         for sample in cut:
-            member = f"samples/{sample.id}_epoch_{sample.epoch}.json"
+            member = _member(sample)
             whole: Sample = _parsed(Sample, archive.read(member), f"{log.path}: {member}")
             _identify(whole)
-            sample.content = whole.content and replace(whole.content, is_cut=False)
+            sample.content = whole.content and Content(whole.content.item, is_cut=False)
 
 
 def _identify(sample: Sample) -> None:
@@ -300,7 +291,7 @@ def _identify(sample: Sample) -> None:
 
 def _content(asked: Any, target: Any, choices: Any) -> Content:
     """A hash of an item. Choices count in any order, and a target that names one of them by letter as its text."""
-    question = _question(asked)
+    question = asked if type(asked) is str else _question(asked)
     if isinstance(choices, list) and choices:
         choice_by_letter = {chr(ord("A") + number): choice for number, choice in enumerate(choices[:26])}
         targets = target or [] if target is None or isinstance(target, list) else [target]
@@ -338,18 +329,35 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
             return None
         log: Log = _parsed(Log, header, f"{path}: {name}")
         is_suspect = log.invalidated or _may_be_edited(archive)
-        # each sample is read once, however often the summaries name it
-        summaries = {(str(summary.id), summary.epoch): summary for summary in _summaries(archive)}
-        log.samples = list(summaries.values())
+        samples = _latest(_summaries(archive))
+        without_summary = [
+            name
+            for name in archive.names
+            if name not in samples and name.startswith("samples/") and name.endswith(".json")
+        ]
         if is_suspect or family is not None:
-            log.samples = [_told(summary, archive, family, is_suspect=is_suspect) for summary in log.samples]
-        log.samples += _without_summary(archive, summaries)
+            for name, summary in samples.items():
+                samples[name] = _told(summary, archive, family, is_suspect=is_suspect)
+        others: list[Sample] = [_parsed(Sample, archive.read_json(name), f"{path}: {name}") for name in without_summary]
+        log.samples = list((samples | _latest(others) | samples).values())  # the summaries count, and come first
         return log
+
+
+def _latest(samples: Iterable[Sample]) -> dict[str, Sample]:
+    """The samples, each once, by the archive's member that holds it: one that was run anew is written again, and the last writing counts."""
+    return {_member(sample): sample for sample in samples}
+
+
+def _member(sample: Sample) -> str:
+    return f"samples/{sample.id}_epoch_{sample.epoch}.json"
 
 
 def _from_json(path: Path) -> Log | None:
     data = read_bytes(path)
-    return _parsed(Log, data, str(path)) if _is_known(data, str(path)) else None
+    log: Log | None = _parsed(Log, data, str(path)) if _is_known(data, str(path)) else None
+    if log:
+        log.samples = list(_latest(log.samples or []).values())
+    return log
 
 
 def _from_inspect(path: Path) -> Log:
@@ -397,7 +405,7 @@ def _may_be_edited(archive: Archive) -> bool:
     return names[0] != _START or sum(name.startswith(_JOURNAL) for name in names) < 2
 
 
-def _summaries(archive: Archive) -> Iterator[Sample]:
+def _summaries(archive: Archive) -> Iterable[Sample]:
     """Of a finished log in one member, of an unfinished one in the journal's numbered batches."""
     names = [_SUMMARIES]
     if _SUMMARIES not in archive:
@@ -407,50 +415,8 @@ def _summaries(archive: Archive) -> Iterator[Sample]:
             if (digits := re.fullmatch(rf"{_JOURNAL}(\d{{1,9}})\.json", name))
         }
         names = [batches[number] for number in sorted(batches)]
-    for name in names:
-        yield from _listed(archive.read_json(name), f"{archive.path}: {name}")
-
-
-def _listed(data: bytes, where: str) -> list[Sample]:
-    """Samples as Inspect writes them are taken as they stand; what is not exactly so is checked, which takes three times as long."""
-    from pydantic_core import from_json
-
-    try:
-        told = from_json(data)
-        if type(told) is list:
-            return [_plain(one) for one in told]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        pass
-    checked: list[Sample] = _parsed(list[Sample], data, where)
-    return checked
-
-
-def _plain(one: dict[str, Any]) -> Sample:
-    """A sample whose values have the very types that Inspect gives them; a `TypeError` where one has not."""
-    get, name, epoch = one.get, one["id"], one["epoch"]
-    scores, metadata, usage, seconds = get("scores"), get("metadata"), get("model_usage"), get("total_time")
-    if (
-        (type(name) is str or (type(name) is int and -_MOST_WHOLE <= name <= _MOST_WHOLE))
-        and (type(epoch) is int and -_MOST_WHOLE <= epoch <= _MOST_WHOLE)
-        and (type(seconds) is float or seconds is None)
-        and (type(scores) is dict or scores is None)
-        and (type(metadata) is dict or metadata is None)
-        and (type(usage) is dict or usage is None)
-    ):
-        given: dict[str, Score] | None = None if scores is None else {}
-        for scorer, score in (scores or {}).items():
-            history = score.get("history", [])
-            if type(history) is not list or given is None:
-                break
-            given[scorer] = Score(score.get("value"), history)
-        else:
-            told = (get("error"), get("invalidation"), seconds, usage, get("limit"))
-            sample = Sample(name, epoch, given, metadata, *told)
-            asked = get("input")
-            if asked is not None:
-                sample.content = _content(asked, get("target"), get("choices"))
-            return sample
-    raise TypeError
+    parts = (_parsed(list[Sample], archive.read_json(name), f"{archive.path}: {name}") for name in names)
+    return chain.from_iterable(parts)
 
 
 def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: bool) -> Sample:
@@ -458,22 +424,12 @@ def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: 
     lacks_family = family is not None and _is_cut_short((summary.metadata or {}).get(family))
     if not (is_suspect or lacks_family):
         return summary
-    member = f"samples/{summary.id}_epoch_{summary.epoch}.json"
+    member = _member(summary)
     whole = archive.read_json(member)
     if not (lacks_family or _TOLD_IN_FULL.search(whole)):
         return summary
     sample: Sample = _parsed(Sample, whole, f"{archive.path}: {member}")
     return sample
-
-
-def _without_summary(archive: Archive, summaries: Collection[tuple[str, int]]) -> list[Sample]:
-    """The samples that are in the archive although no summary names them."""
-    named = {f"samples/{name}_epoch_{epoch}.json" for name, epoch in summaries}
-    others = [
-        name for name in archive.names if name not in named and name.startswith("samples/") and name.endswith(".json")
-    ]
-    read: list[Sample] = [_parsed(Sample, archive.read_json(name), f"{archive.path}: {name}") for name in others]
-    return [sample for sample in read if (str(sample.id), sample.epoch) not in summaries]
 
 
 def _is_cut_short(value: Any) -> bool:
@@ -482,21 +438,25 @@ def _is_cut_short(value: Any) -> bool:
 
 
 def _parsed(kind: Any, data: bytes, where: str) -> Any:
-    from pydantic import ValidationError
+    """A JSON text as `kind`; what `kind` does not name is passed over without making objects of it."""
+    with suppress(DecodeError, ValueError, RecursionError):
+        return _decoder(kind).decode(data)
+    # NaN, halves of letters and numbers as text are read as well, at a third of the speed
+    from pydantic_core import from_json
 
     try:
         try:
-            return _adapter(kind).validate_json(data)
-        except ValidationError:
-            return _adapter(kind).validate_json(with_whole_letters(data))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        told = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
-        raise InputError(f"{where}: not what Inspect writes ({told}). Make or fetch the log again.") from None
+            told = from_json(data)
+        except ValueError:
+            told = from_json(with_whole_letters(data))
+        return convert(told, kind, strict=False)
+    except DecodeError as error:
+        fault = str(error)
+    except (ValueError, RecursionError) as error:
+        fault = f"Invalid JSON: {error}"
+    raise InputError(f"{where}: not what Inspect writes ({fault}). Make or fetch the log again.")
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
+def _decoder(kind: Any) -> Decoder[Any]:
+    return Decoder(kind)

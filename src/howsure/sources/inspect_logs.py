@@ -11,10 +11,9 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,7 @@ _ROW = {
     "error": pl.String,
     "minutes": pl.Float64,
 }
-_MINUTES = dict.fromkeys(("human_minutes", "expert_minutes", "minutes"))
+_MINUTES = dict.fromkeys(("human_minutes", "expert_minutes", "minutes")).keys()
 
 
 def recognise(path: Path) -> str | None:
@@ -375,9 +374,17 @@ class _Reading:
     def _scored(self, scorer: str, key: str | None, domain: str, family: str | None, divide_by: float) -> pl.DataFrame:
         """The samples under one scorer."""
         self._n_open = self.n_samples  # samples whose fate is not yet in the account
-        given = [_given(sample, scorer, key) for sample in self._samples]
+        given = [
+            _given(sample.scores[scorer].value, key) if sample.scores and scorer in sample.scores else None
+            for sample in self._samples
+        ]
         scale = self._scale(scorer, key, given, divide_by)
-        values = list(map(self._value, self._samples, given, repeat(scorer)))
+        values = [
+            value
+            if type(value) is str and not (sample.error or sample.invalidation or sample.scores[scorer].history)
+            else self._value(sample, value, scorer)
+            for sample, value in zip(self._samples, given, strict=True)
+        ]
         samples = [sample for sample, value in zip(self._samples, values, strict=True) if value is not None]
         self._n_open = len(samples)
         highest = self._highest(samples, scorer, divide_by)
@@ -390,7 +397,7 @@ class _Reading:
                 samples, (value for value in values if value is not None), highest, strict=True
             )
         ]
-        ids = [_visible(sample.id) for sample in samples]
+        ids = [_visible(sample.id) if type(sample.id) is str else str(sample.id) for sample in samples]
         items = [self._item(sample) for sample in samples]
         names = ids
         if self._is_by_content or self._changed:
@@ -399,6 +406,7 @@ class _Reading:
                 for sample, item, name in zip(samples, items, ids, strict=True)
             ]
         spent = [self._spent(sample) for sample in samples]
+        has_none = _MINUTES.isdisjoint
         columns: dict[str, list[Any]] = {
             "task": [f"{domain}/{name}" for name in names],
             "sample": ids,
@@ -409,9 +417,12 @@ class _Reading:
             "item_digest": items,
             "tokens": [tokens for tokens, _ in spent],
             "cost": [cost for _, cost in spent],
-            "limit": [_limit(sample.limit) for sample in samples],
-            "error": [_error(sample.error) for sample in samples],
-            "minutes": [_minutes(sample) for sample in samples],
+            "limit": [_limit(sample.limit) if sample.limit else None for sample in samples],
+            "error": [_error(sample.error) if sample.error else None for sample in samples],
+            "minutes": [
+                None if not sample.metadata or has_none(sample.metadata) else _minutes(sample.metadata)
+                for sample in samples
+            ],
         }
         frame = pl.DataFrame(columns, schema=_ROW)
         if divide_by == 1 and self.errors != "wrong":
@@ -481,16 +492,9 @@ class _Reading:
         usage = sample.model_usage
         if not usage:
             return None, None
-        own = usage.get(self._log.eval.model)
-        used = [own] if isinstance(own, dict) else [one for one in usage.values() if isinstance(one, dict)]
-        if len(used) == 1:
-            tokens, cost = used[0].get("total_tokens"), used[0].get("total_cost")
-            return tokens if isinstance(tokens, _NUMBER) else None, cost if isinstance(cost, _NUMBER) else None
-        tokens, cost = (
-            sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), _NUMBER)]) else None
-            for name in ("total_tokens", "total_cost")
-        )
-        return tokens, cost
+        if own := usage.get(self._log.eval.model):
+            return own.total_tokens, own.total_cost
+        return _sum(one.total_tokens for one in usage.values()), _sum(one.total_cost for one in usage.values())
 
     def _item(self, sample: Sample) -> str | None:
         """What identifies the item: its content, and its id where content does not tell the log's samples apart."""
@@ -542,7 +546,7 @@ class _Reading:
                 keys = found.setdefault(name, {})
                 if isinstance(score.value, dict):
                     keys.update(dict.fromkeys(score.value))
-                elif not _is_nothing(score.value):
+                elif None not in keys and not _is_nothing(score.value):
                     keys[None] = None
         return {name: keys for name, keys in found.items() if keys}
 
@@ -616,18 +620,19 @@ class _Reading:
         return text
 
 
-def _given(sample: Sample, scorer: str, key: str | None) -> Any:
-    """What a scorer gave a sample."""
-    score = sample.scores.get(scorer) if sample.scores else None
-    value = score.value if score else None
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum of the numbers, if there are any."""
+    numbers = [one for one in values if one is not None]
+    return sum(numbers) if numbers else None
+
+
+def _given(value: Any, key: str | None) -> Any:
+    """What a scorer gave, or the part of it under a key."""
     return value if key is None else value.get(key) if isinstance(value, dict) else None
 
 
-def _minutes(sample: Sample) -> float | None:
+def _minutes(metadata: dict[str, Any]) -> float | None:
     """What an expert needs for the task, where the sample's metadata say it."""
-    metadata = sample.metadata
-    if not metadata or _MINUTES.keys().isdisjoint(metadata):
-        return None
     for name in _MINUTES:
         value = metadata.get(name)
         number = _float(value) if isinstance(value, str) else value
@@ -649,7 +654,7 @@ def _limit(limit: Any) -> str | None:
 
 def _error(error: Any) -> str | None:
     """What an error says, in one short line."""
-    return " ".join(_message(error).split())[:200] or None if error else None
+    return " ".join(_message(error).split())[:200] or None
 
 
 def _message(error: Any) -> str:
@@ -664,9 +669,8 @@ def _float(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _visible(sample_id: int | str) -> str:
-    """The id as text, in quotes where it ends in space, which a table refuses."""
-    text = str(sample_id)
+def _visible(text: str) -> str:
+    """An id, in quotes where it ends in space, which a table refuses."""
     return text if text == text.rstrip() else repr(text)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from howsure.safe_io import Archive, read_bytes
 from howsure.sources._reading import files_below
@@ -20,23 +20,19 @@ __all__ = ["read_texts"]
 _SCHEMA = dict.fromkeys(("log", "sample", "question", "target", "answer"), pl.String) | {"epoch": pl.Int64}
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(Struct):
     content: Any = None
 
 
-@dataclass(slots=True)
-class _Choice:
+class _Choice(Struct):
     message: _Message = field(default_factory=_Message)
 
 
-@dataclass(slots=True)
-class _Output:
-    choices: list[_Choice] = field(default_factory=list)
+class _Output(Struct):
+    choices: list[_Choice] = []
 
 
-@dataclass(slots=True)
-class _Text:
+class _Text(Struct):
     """The parts of a sample that people read."""
 
     id: Whole | str
@@ -46,8 +42,7 @@ class _Text:
     output: _Output | None = None
 
 
-@dataclass(slots=True)
-class _Texts:
+class _Texts(Struct):
     samples: list[_Text] | None = None
 
 

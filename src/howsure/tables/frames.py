@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -24,7 +25,7 @@ import polars as pl
 
 from howsure.errors import InputError, MissingExtraError, closest
 from howsure.outside_text import guarded, unguarded, with_whole_letters
-from howsure.safe_io import atomic_path, read_bytes, refuse_special
+from howsure.safe_io import atomic_path, read_bytes, refuse_special, temporary_folder
 
 if TYPE_CHECKING:
     import pandas
@@ -53,6 +54,8 @@ FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 _LONGEST_LINE = 64 * 2**20
 _PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory once; larger ones stay lazy
+_LARGE_LINES = 64 * 2**20  # larger jsonl files are not held in memory
+_BLOCK = 16 * 2**20
 _LINES_FOR_NAMES = 10_000
 _LONGEST_HEADER = 2**20
 _BOM = b"\xef\xbb\xbf"
@@ -68,7 +71,7 @@ _AROUND = frozenset(
 )
 """What an object may say beside its rows, for all of them."""
 _MARKS = re.compile(rb"[,;|\t]")
-_TEXTS = (".txt", ".md")
+_TEXTS = (".txt", ".md", ".html", ".htm")
 _RULE = re.compile(r"[\s|:+=–—-]*-[\s|:+=–—-]*")  # under the names of a printed table
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
@@ -118,7 +121,7 @@ class Part:
         ``is_tidied`` leaves out, and says, what only looks like data.
         """
         try:
-            held = self._with_keys_that_are_there().held()
+            held = self._stored() or self._with_keys_that_are_there().held()
             if held is self or self.path is None:
                 return held
             if self.format in ("csv", "tsv"):
@@ -127,12 +130,27 @@ class Part:
             if is_tidied and (tidy := self._tidied()):
                 return tidy
             raise
-        if self.format not in ("jsonl", "json"):
-            return held
-        frame = held.rows.collect()
         if self.format == "jsonl":
-            _refuse_ambiguous_objects(self.path, frame.columns)
-        return replace(self, rows=frame.lazy())
+            _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
+        return held
+
+    def _stored(self) -> Part | None:
+        """The rows of a large jsonl file in parquet files, which are removed when the process ends; None for other files.
+
+        So the texts beside the scores, which are most of such a file, are never in memory together.
+        """
+        if self.path is None or self.format != "jsonl" or self.path.suffix.lower() == ".gz" or self.is_parsed:
+            return None
+        if self.path.stat().st_size <= _LARGE_LINES:
+            return None
+        files: list[Path] = []
+        folder = temporary_folder()
+        schema = self.rows.collect_schema()
+        for block in _blocks(self.path):
+            files.append(folder / f"{len(files)}.parquet")
+            self.collect(pl.scan_ndjson(block, schema=schema)).write_parquet(files[-1], compression="lz4")
+        stored = replace(self, rows=pl.scan_parquet(files, glob=False))
+        return replace(stored._with_keys_that_are_there(), is_parsed=True)
 
     def _with_keys_that_are_there(self) -> Part:
         """The same rows without the expected keys that no line has: as columns of nothing they would take more room than the others."""
@@ -180,23 +198,26 @@ class Part:
             return []
         key = rf'"{re.escape(name)}"\s*:\s*'
         line = pl.col("line")
-        lines = pl.scan_csv(
-            self.path,
-            has_header=False,
-            new_columns=["line"],
-            separator="\x01",
-            quote_char=None,
-            glob=False,
-            encoding="utf8-lossy",
-            infer_schema=False,
-            truncate_ragged_lines=True,
-        )
-        either = (
+        either = [
             line.str.extract(rf"{key}{mark}(-?\d{{1,18}}){mark}\s*[,}}]").alias(kind)
             for kind, mark in (("bare", ""), ("quoted", '"'))
-        )
-        found = lines.select(either).select(pl.all().unique().implode()).collect(engine="streaming")
-        return sorted({*found["bare"][0].drop_nulls()} & {*found["quoted"][0].drop_nulls()})
+        ]
+        bare, quoted = set[str](), set[str]()
+        for block in _blocks(self.path):
+            lines = pl.scan_csv(
+                block,
+                has_header=False,
+                new_columns=["line"],
+                separator="\x01",
+                quote_char=None,
+                encoding="utf8-lossy",
+                infer_schema=False,
+                truncate_ragged_lines=True,
+            )
+            found = lines.select(either).select(pl.all().unique().implode()).collect(engine="streaming")
+            bare.update(found["bare"][0].drop_nulls())
+            quoted.update(found["quoted"][0].drop_nulls())
+        return sorted(bare & quoted)
 
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
@@ -508,7 +529,7 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
         if path.suffix.lower() in (*_TEXTS, ".json"):
             raise InputError(f"{path}: no table is found in it. Save it as csv, with one row of names.")
         raise InputError(
-            f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .json, or .gz after them."
+            f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .html, .json, or .gz after them."
         )
     kind = "csv" if kind == "txt" else kind
     if path.stat().st_size == 0:
@@ -606,12 +627,81 @@ def _plain_text(path: Path, kind: str, most: int | None = None) -> tuple[bytes, 
                 data, says = data.decode("cp1252").encode(), ["Windows-1252 letters, not UTF-8"]
     if b"\r" in data and b"\n" not in data:
         data, says = data.replace(b"\r", b"\n"), [*says, "lines end in carriage returns"]
+    if path.suffix.lower() in (".html", ".htm"):
+        return _HtmlTable(data).as_csv(), [*says, "the first table of a web page"]
     if path.suffix.lower() in _TEXTS and (printed := _between_bars(data)):
         return printed, [*says, "fields between bars"]
     first = data.lstrip().partition(b"\n")[0]
     if not _MARKS.search(first) and _separated(data) == " " and _is_utf8(io.BytesIO(data)):
         return _with_tabs(data), [*says, "fields separated by blanks"]
     return data, says
+
+
+class _HtmlTable(HTMLParser):
+    """The first table of a web page that has two rows and two columns; a cell over several rows or columns is in each of them."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._rows: list[dict[int, str]] = []
+        self._below: dict[tuple[int, int], str] = {}  # cells that reach into later rows
+        self._cell: list[str] | None = None
+        self._depth = self._n_columns = self._n_rows = self._n_unread = 0
+        self._is_found = False
+        self.feed(data.decode("utf-8-sig", errors="replace"))
+        self.close()
+
+    def as_csv(self) -> bytes:
+        made = io.StringIO()
+        width = max((len(row) for row in self._rows), default=0)
+        for row in self._rows:
+            csv.writer(made, lineterminator="\n").writerow([row.get(place, "") for place in range(width)])
+        return made.getvalue().encode()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table" and not self._is_found:
+            self._depth += 1
+            self._rows = [] if self._depth == 1 else self._rows
+        elif tag in ("script", "style", "sup"):  # footnotes are no part of a name
+            self._n_unread += 1
+        elif self._depth == 1 and tag == "tr":
+            self._rows.append({})
+            self._cell = None
+        elif self._depth == 1 and tag in ("td", "th") and self._rows:
+            self._close_cell()
+            given = dict(attrs)
+            self._n_columns, self._n_rows = (
+                max(1, min(1000, int(told))) if (told := given.get(name) or "").isdecimal() else 1
+                for name in ("colspan", "rowspan")
+            )
+            self._cell = []
+        elif tag == "br" and self._cell is not None:
+            self._cell.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style", "sup"):
+            self._n_unread = max(0, self._n_unread - 1)
+        elif self._depth == 1 and tag in ("td", "th", "tr", "table"):
+            self._close_cell()
+        if tag == "table" and self._depth:
+            self._depth -= 1
+            self._rows = [row for row in self._rows if row] if not self._depth else self._rows
+            self._is_found = self._is_found or (not self._depth and len(self._rows) > 1 < len(self._rows[0]))
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None and not self._n_unread and not self._is_found:
+            self._cell.append(data)
+
+    def _close_cell(self) -> None:
+        if self._cell is None:
+            return
+        number, row = len(self._rows) - 1, self._rows[-1]
+        for _ in range(self._n_columns):
+            while (number, len(row)) in self._below:
+                row[len(row)] = self._below[number, len(row)]
+            for further in range(1, self._n_rows):
+                self._below[number + further, len(row)] = " ".join("".join(self._cell).split())
+            row[len(row)] = " ".join("".join(self._cell).split())
+        self._cell = None
 
 
 def _between_bars(data: bytes) -> bytes | None:
@@ -692,7 +782,9 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
     if kind != "parquet" and start.startswith(_PACKED):
         raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
     if kind in ("csv", "tsv"):
-        is_changed = start.startswith(_UTF16) or path.suffix.lower() == ".md" or (b"\r" in start and b"\n" not in start)
+        is_changed = (
+            start.startswith(_UTF16) or path.suffix.lower() in _TEXTS[1:] or (b"\r" in start and b"\n" not in start)
+        )
         first = start.lstrip().partition(b"\n")[0]
         is_changed = is_changed or not _MARKS.search(first) or (path.suffix.lower() == ".txt" and b"|" in start)
         is_small = isinstance(data, bytes) or path.stat().st_size <= _PARSE_ONCE
@@ -717,6 +809,20 @@ def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: 
         return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
     rows = unguarded(pl.scan_csv(data, infer_schema=False, separator=separator, glob=False, skip_lines=n_above))
     return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The whole lines of a jsonl file, some at a time."""
+    lines: list[bytes] = []
+    size = 0
+    for line in _lines(path):
+        lines.append(line)
+        size += len(line)
+        if size > _BLOCK:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if any(line.strip() for line in lines):
+        yield b"".join(lines)
 
 
 def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:

@@ -23,17 +23,29 @@ from howsure.tables.known_words import (
     ASKED,
     BENCHMARK,
     COUNTED,
+    ELO,
     FILLERS,
     INDEX,
     ITEM,
     NO_NAME,
+    SCORE,
     SUMMARIES,
     TOTALS,
     WEAK,
     WORDS,
 )
-from howsure.tables.metrics import is_higher_better, is_share
-from howsure.tables.untidy import COMMA, NUMBER, PERCENT, Requested, plain_name, shown_name, text_of, tidied
+from howsure.tables.metrics import is_grade, is_higher_better, is_share
+from howsure.tables.untidy import (
+    COMMA,
+    MANY_COLUMNS,
+    NUMBER,
+    PERCENT,
+    Requested,
+    plain_name,
+    shown_name,
+    text_of,
+    tidied,
+)
 
 __all__ = ["Guess", "read_as"]
 
@@ -42,7 +54,6 @@ EACH = "*"
 
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _MOST_ITEMS = 2_000_000
-_MANY_COLUMNS = 50
 
 
 @dataclass(frozen=True)
@@ -142,10 +153,20 @@ def read_as(
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
     names = part.rows.collect_schema().names()
+    asked = _with_elo(part, names, asked)
     chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
     _refuse_unknown(part, chosen, names, asked)
     ours = _assigned(chosen, names, asked)
     return _Columns(part, chosen, ours, asked).guess(why, n_blank)
+
+
+def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
+    """Elo ratings are the scores where nothing else can be them: no column of scores, and none that could be a benchmark."""
+    found = [name for name in names if plain_name(name) in ELO]
+    if len(found) != 1 or asked.rename or {plain_name(name) for name in names} & {*SCORE}:
+        return asked
+    others = _profile(part, [name for name in names if name not in found])
+    return asked if any(_is_benchmark(one, asked) for one in others) else replace(asked, rename={"score": found[0]})
 
 
 def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Requested) -> tuple[type[Table], str]:
@@ -178,6 +199,8 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
         return Attempts, either
     is_rated = "rater" in _tried(Ratings, names, asked)
     if part.path and not is_rated and _lacks_subject({*_assigned(Attempts, names, asked), *asked.fill}):
+        return Attempts, ""
+    if not is_rated and {"subject", "score"} <= {*_assigned(Attempts, names, asked)}:
         return Attempts, ""
     lacks = {
         one: [name for name in one.needed() if name not in _with_score(set(_tried(one, names, asked)))]
@@ -336,6 +359,8 @@ class _Columns:
             self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
             self._told.append(f"subject = {self._fill['subject']}, the name of the file")
         if self._table in (Attempts, Scores):
+            self._name_only_task()
+            self._leave_out_total()
             self._guess_scores()
         self._refuse_lacking()
         self._tell_merged_names()
@@ -362,6 +387,31 @@ class _Columns:
             n_total=self._n_total,
             why=why,
         )
+
+    def _name_only_task(self) -> None:
+        """Where each model has one score and nothing says of what, the name of the scores says it."""
+        who, what = ("subject", "task") if self._table is Attempts else ("model", "benchmark")
+        theirs = self._ours.get(who)
+        if theirs is None or "score" not in self._ours or {what, "domain", "n"} & {*self._ours, *self._fill}:
+            return
+        if self._part.collect(self._part.rows.select(pl.col(theirs).is_unique().all())).item():
+            self._fill[what] = self._ours["score"]
+            self._told.append(f"{what} = {self._ours['score']}, one score per {who}")
+
+    def _leave_out_total(self) -> None:
+        """Leave out rows such as Total below a long table, which have nothing in the column of tasks."""
+        theirs = [
+            self._ours.get(name)
+            for name in (("subject", "task") if self._table is Attempts else ("model", "benchmark"))
+        ]
+        who, what = theirs
+        if who not in self._names or what not in self._names or who is None or what is None:
+            return
+        is_total = text_of(who).is_in(TOTALS).fill_null(value=False) & text_of(what).is_null()
+        if n := self._part.collect(self._part.rows.select(is_total.sum())).item():
+            self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_total)))
+            self._n_total += n
+            self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others left out")
 
     def _refuse_lacking(self) -> None:
         there = _with_score({*self._ours, *self._fill})
@@ -415,13 +465,7 @@ class _Columns:
         """Turn a column per task or model into rows."""
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
         profiles = _profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
-        scored = [
-            values
-            for values in profiles
-            if values.is_score_like
-            and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
-            and not _is_beyond(values, self._asked)
-        ]
+        scored = [values for values in profiles if _is_benchmark(values, self._asked)]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
         is_long = (
             len(scored) == 1 and names_beside and EACH not in self._ours.values()
@@ -642,7 +686,8 @@ class _Columns:
         by_name = is_higher_better(name)
         is_lower = self._asked.better == "lower" if self._asked.better else by_name is False
         if is_outside and "scale" not in {*self._fill, *self._ours} and self._asked.divide_by == 1:
-            if not self._asked.better and (by_name is None or is_share(name)):
+            is_graded = is_grade(name) and values.is_whole and low >= 0 and high <= 10
+            if not self._asked.better and (by_name is None or (is_share(name) and not is_graded)):
                 raise InputError(
                     f"{_at(self._part)}{name} goes from {low:g} to {high:g}. Pass --percent, --divide-by with the highest possible score, or, "
                     "to analyse the numbers as they are, --higher-is-better or --lower-is-better."
@@ -751,10 +796,11 @@ class _Columns:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
 
 
-def _is_beyond(values: _Values, asked: Requested) -> bool:
-    """A column of a wide table whose numbers cannot be scores, such as a year or a size."""
+def _is_benchmark(values: _Values, asked: Requested) -> bool:
+    """Whether a column of a wide table may hold scores, and not an average, a year or a size."""
     top = max(100.0, asked.divide_by)
-    return values.high is not None and (values.high > top or (values.low or 0) < 0)
+    is_beyond = values.high is not None and (values.high > top or (values.low or 0) < 0)
+    return values.is_score_like and not is_beyond and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
 
 
 def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
@@ -762,7 +808,7 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     if not names:
         return []
     schema = part.rows.collect_schema()
-    if len(names) > _MANY_COLUMNS:
+    if len(names) > MANY_COLUMNS:
         return _profile_many(part, names, schema)
     found = part.collect(
         part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))

@@ -11,6 +11,7 @@ __all__ = [
     "ASKED",
     "BENCHMARK",
     "COUNTED",
+    "ELO",
     "FAILURES",
     "FILLERS",
     "INDEX",
@@ -55,6 +56,7 @@ SCORE = (
     *("pass_fail", "right_wrong", "verdict", "judgement", "judgment", "judge_score", "llm_judge_score"),
     *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
 )
+ELO = ("elo", "elo_rating", "elo_score", "arena_elo", "arena_score")
 SUCCESSES = ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count")
 FAILURES = (
     *("failed", "fail", "fails", "failures", "incorrect", "wrong", "unsolved", "unresolved"),
@@ -186,6 +188,9 @@ _YES = (
 _NO = (
     *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
     *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
+    # what the model did itself, or did not do in time, is no right answer
+    *("refused", "refusal", "declined", "abstained", "not attempted", "not_attempted", "no answer"),
+    *("timeout", "timed out", "timed_out"),
 )
 WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
 COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes

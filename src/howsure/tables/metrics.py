@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_higher_better", "is_share"]
+__all__ = ["is_grade", "is_higher_better", "is_share"]
 
 _LOWER = frozenset(
     {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
@@ -28,8 +28,9 @@ _HIGHER = frozenset(
     {"acc", "accuracy", "exact", "em", "match", "f1", "mcc", "bleu", "bleurt", "chrf", "rouge", "rouge1", "rouge2"}
     | {"rougel", "rougelsum", "meteor", "bertscore", "mc1", "mc2", "pass", "passed", "precision", "recall", "auc"}
     | {"auroc", "ndcg", "correct", "verify", "win", "success", "likelihood", "score", "reward", "solved", "resolved"}
-    | {"grade", "points", "return", "iou", "elo"}
+    | {"grade", "points", "return", "iou", "elo", "rating", "ratings", "rubric", "quality", "helpfulness", "stars"}
 )
+_GRADES = frozenset({"judge", "grade", "rating", "ratings", "rubric", "quality", "helpfulness", "stars"})
 _LOWER_IN_FULL = frozenset({"likelihood_diff"})
 _FREE = frozenset(
     {"perplexity", "ppl", "loss", "nll", "mse", "mae", "rmse", "distance", "bpb", "bits", "latency", "seconds"}
@@ -60,6 +61,17 @@ def is_share(metric: str) -> bool:
         A name such as ``acc_norm`` or ``word_perplexity``.
     """
     return not _words(metric) & _FREE
+
+
+def is_grade(metric: str) -> bool:
+    """Whether a metric is one that judges give in whole numbers, such as 1 to 10, as far as its name says.
+
+    Parameters
+    ----------
+    metric : str
+        A name such as ``judge_score`` or ``rating``.
+    """
+    return bool(_words(metric) & _GRADES)
 
 
 def _words(name: str) -> set[str]:

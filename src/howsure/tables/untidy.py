@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -29,13 +30,15 @@ from howsure.tables.known_words import (
     WEAK,
 )
 
-__all__ = ["COMMA", "NUMBER", "PERCENT", "Requested", "plain_name", "shown_name", "text_of", "tidied"]
+__all__ = ["COMMA", "MANY_COLUMNS", "NUMBER", "PERCENT", "Requested", "plain_name", "shown_name", "text_of", "tidied"]
 
+MANY_COLUMNS = 50
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 COMMA = r"^[-+]?\d*,\d+$"
 _FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
 _MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
+_DASHES = r"^[:=–—-]{2,}$"
 _BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
 
 
@@ -87,48 +90,51 @@ def _without_marks(part: Part) -> Part:
         if marks == "'":
             is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
         elif not is_there and names:
-            is_there = part.collect(rows.select(pl.any_horizontal(values[n] != pl.col(n) for n in names).any())).item()
+            is_there = bool(
+                _those(part, rows, names, lambda n: (pl.col(n).str.strip_chars(_BLANKS) != pl.col(n)).any())
+            )
         if is_there and len({*bare}) == len(bare):
             rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
             names = bare
             says.append(f"{told} around fields removed")
+    first = pl.col(names[0]) if names else pl.lit("")
+    is_likely = names and part.collect(rows.select(((first == names[0]) | first.str.contains(_DASHES)).any())).item()
     is_again = pl.all_horizontal(pl.col(name) == name for name in names)
-    is_rule = pl.all_horizontal(pl.col(name).str.contains(r"^[:=–—-]{2,}$") for name in names)
+    is_rule = pl.all_horizontal(pl.col(name).str.contains(_DASHES) for name in names)
     is_left_out = (is_again | is_rule).fill_null(value=False)
-    if n := part.collect(rows.select(is_left_out.sum())).item() if names else 0:
+    if n := part.collect(rows.select(is_left_out.sum())).item() if is_likely else 0:
         held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
         numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
         rows = held.drop("#row").lazy()
         says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
-    marked = _marked(part, rows, names)
+    likely = _those(part, rows.head(1000), names, lambda name: _is_marked(name).any())
+    marked = _those(part, rows, likely, lambda n: (text_of(n).is_null() | text_of(n).str.contains(_MARKED)).all())
     if marked:
-        first = part.collect(
+        example = part.collect(
             rows.select(pl.col(marked[0]).filter(~text_of(marked[0]).str.contains(NUMBER)).drop_nulls().head(1))
         )
         rows = rows.with_columns(
             pl.coalesce(text_of(name).str.extract(_MARKED, 1).alias(name), pl.col(name)).alias(name) for name in marked
         )
-        shown = first.item() if len(first) else ""
+        shown = example.item() if len(example) else ""
         says.append(f"of {', '.join(marked[:3])}, only the number is read ({shown.strip()})")
     if len(says) == len(part.says):
         return part
     return replace(part, rows=rows, numbers=numbers, is_parsed=True, says=tuple(says))
 
 
-def _marked(part: Part, rows: pl.LazyFrame, names: Sequence[str]) -> list[str]:
-    """The columns of numbers of which some have a footnote, bold type, or an error after ± or in brackets."""
-    few = rows.head(1000)
-    likely = part.collect(few.select(_is_marked(name).any().alias(name) for name in names)).row(0, named=True)
-    found = [name for name in names if likely[name]]
-    if not found:
-        return []
-    either = part.collect(
-        rows.select((text_of(name).is_null() | text_of(name).str.contains(_MARKED)).all().alias(name) for name in found)
-    ).row(0, named=True)
-    return [name for name in found if either[name]]
+def _those(part: Part, rows: pl.LazyFrame, names: Sequence[str], test: Callable[[str], pl.Expr]) -> list[str]:
+    """The columns that pass a test; many of them as one column of all values, because thousands of expressions take minutes."""
+    if len(names) <= MANY_COLUMNS:
+        found = part.collect(rows.select(test(name).alias(name) for name in names)).row(0) if names else ()
+        return [name for name, is_passed in zip(names, found, strict=True) if is_passed]
+    long = rows.select(pl.col(names).cast(pl.String)).unpivot(on=names, variable_name="#name", value_name="#value")
+    passed = {*part.collect(long.group_by("#name").agg(test("#value").alias("#test")).filter("#test"))["#name"]}
+    return [name for name in names if name in passed]
 
 
 def _is_marked(name: str) -> pl.Expr:
+    """Whether a number has a footnote, bold type, or an error after ± or in brackets."""
     text = text_of(name)
     return text.str.contains(_MARKED) & ~text.str.contains(f"{NUMBER}|{PERCENT}|{COMMA}")
 
@@ -199,8 +205,7 @@ def _with_rows_for_dimensions(part: Part, names: Sequence[str]) -> Part:
     if there & {"dimension", "value", *ALIASES[Ratings]["dimension"], *ALIASES[Ratings]["value"]}:
         return part
     free = [name for name in names if plain[name] not in known]
-    numbers = part.collect(part.rows.select(text_of(name).str.contains(NUMBER).all() for name in free)).row(0)
-    judged = [name for name, is_number in zip(free, numbers, strict=True) if is_number]
+    judged = _those(part, part.rows, free, lambda name: text_of(name).str.contains(NUMBER).all())
     if len(judged) < 2:
         return part
     return _melted(
@@ -286,14 +291,8 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
         ends = number(name, 1), number(name, 2)
         return (ends[0] <= ends[1]).fill_null(value=False) & (ends[1] > 0)
 
-    few = part.collect(part.rows.head(50).select(is_fraction(name).any().alias(name) for name in texts)).row(0)
-    likely = [name for name, is_there in zip(texts, few, strict=True) if is_there]
-    if not likely:
-        return part, asked, 0
-    every = part.collect(
-        part.rows.select((is_fraction(name) | text_of(name).is_null()).all().alias(name) for name in likely)
-    )
-    found = [name for name in likely if every[name][0]]
+    likely = _those(part, part.rows.head(50), texts, lambda name: is_fraction(name).any())
+    found = _those(part, part.rows, likely, lambda name: (is_fraction(name) | text_of(name).is_null()).all())
     named = [name for name in found if asked.rename.get("score") == name or plain_name(name) in {*SCORE, *SUCCESSES}]
     found = named if len(named) == 1 else found
     plain = {plain_name(name) for name in names}
@@ -346,6 +345,7 @@ def text_of(name: str) -> pl.Expr:
     return pl.when(~text.is_in(list(MISSING))).then(text)
 
 
+@lru_cache(100_000)
 def plain_name(name: str) -> str:
     """A column's name as our names are written, in English where it is a known word of another language."""
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
