@@ -343,7 +343,7 @@ def coverage(
     departure: Annotated[
         list[str] | None,
         typer.Option(
-            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, or all; may be repeated.",
+            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, organisations alike, unpublished scores, or all; may be repeated.",
             show_default=False,
         ),
     ] = None,
