@@ -189,3 +189,19 @@ def test_the_chosen_benchmarks_predict_the_others_better_than_the_least_informat
             others = others.filter(~pl.col("benchmark").is_in(sets[0] + sets[1]))
             squares += [(value - true_score(world, capability, b)) ** 2 for b, value in others.select("benchmark", "expected").iter_rows()]  # fmt: skip
     assert np.mean(errors[0]) < np.mean(errors[1])
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_new_models_score_on_a_part_of_a_benchmark_counts_as_in_the_fit(world, keep):
+    """`score` counted both, whatever the fit did; new tables rarely say which benchmark is a part."""
+    rows = world.scores.frame
+    part, whole = rows.group_by("benchmark").len().sort("len", "benchmark")["benchmark"].to_list()[-2:]
+    fitted = rows.with_columns(part_of=pl.when(pl.col("benchmark") == part).then(pl.lit(whole)))
+    scale = fit(Scores(fitted), keep_overlaps=keep)
+    assert scale.problem.whole_by_part == {part: whole}
+    other = next(name for name in scale.problem.benchmarks if name not in (part, whole))
+    new = pl.DataFrame({"model": "new", "benchmark": [part.upper(), whole, other], "score": [0.2, 0.8, 0.7]})
+    both, alone = scale.score(Scores(new)), scale.score(Scores(new[1:]))
+    assert both.models["n_benchmarks"].item() == (3 if keep else 2)
+    assert (both.models["capability"].item() == alone.models["capability"].item()) is not keep
+    assert any("1 scores were excluded, since" in note for note in both.provenance.notes) is not keep

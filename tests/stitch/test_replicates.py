@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from howsure.stitch.model.anchors import align
+from howsure.stitch.model.anchors import align, hold_reference
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
 from howsure.stitch.model.solutions import solve_ridge
@@ -100,3 +100,20 @@ def test_progress_is_told(solution, constraint):
     told = []
     draw_replicates(solution, constraint, 70, progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (70, 70)
+
+
+def test_refits_held_by_reference_models_are_not_drawn_towards_their_mean(solution, constraint):
+    """Errors spread the capabilities of refits; one standard deviation for all made the best models too weak in them, and their intervals contained 85 % at 90 %."""
+    at, rng = solution.layout, np.random.default_rng(0)
+    held = hold_reference(constraint, solution.theta, at, range(at.n_models))
+    estimate = align(held, solution.theta, at).capability
+    own = solution.theta[at.capability]
+    refits = np.repeat(solution.theta[None], 2000, axis=0)
+    refits[:, at.capability] += rng.normal(0, 0.3 * own.std(), (2000, len(own)))
+    slope = [
+        np.polyfit(estimate, align(held, refits, at, **how).capability.mean(axis=0), 1)[0]
+        for how in ({}, {"refit_of": solution.theta})
+    ]
+    assert slope[0] == pytest.approx(1.09**-0.5, abs=0.01)
+    # as far above 1 as the others lie below: the true values relate to the estimate as the estimate to the refits
+    assert slope[1] == pytest.approx(1.09**0.5, abs=0.01)

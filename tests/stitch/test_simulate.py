@@ -7,6 +7,8 @@ import pytest
 from howsure.errors import OptionError
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.interval_coverage import QUANTITIES, coverage
+from howsure.stitch.model.anchors import linked
+from howsure.stitch.scale import fit
 from howsure.stitch.simulator import DEPARTURES, simulate
 
 
@@ -118,3 +120,16 @@ def test_intervals_contain_the_true_value_in_data_sets_with_the_real_gaps(paper_
     assert 0.86 < predicted["coverage"] < 0.95
     weighted = found.filter(resample="families", of="any two models")
     assert weighted["coverage"][0] < 0.8  # why resampling the scores is not the default
+
+
+def test_intervals_of_tiny_tables_are_as_wide_as_so_few_scores_require():
+    """Of 90 % intervals in tables of 3 models and 4 benchmarks, 77 % contained the true value: the noise was taken as known."""
+    covered = []
+    for seed in range(25):
+        world = simulate(n_models=3, n_benchmarks=4, density=1.0, seed=seed)
+        scale = fit(world.scores, n_replicates=60, error_factor=1.0, seed=seed)
+        found = scale.models.join(world.models.select("model", true="capability"), on="model")
+        low, high, own, true = found.select("capability_low", "capability_high", "capability", "true").to_numpy().T
+        true = linked(true, true, own)
+        covered += ((low <= true) & (true <= high)).tolist()
+    assert np.mean(covered) > 0.82

@@ -167,13 +167,10 @@ def score(
     The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
     Scores to expect on the other benchmarks are predicted. Writes placed.csv, placed_predictions.csv and placed.json.
     """
-    from howsure.stitch.placing import match_benchmarks
-
     scale = load_scale(folder)
-    read = reading.scores(inputs, output.console)
-    scores = match_benchmarks(scale, read)
+    scores = reading.scores(inputs, output.console)
     placed = scale.score(scores, seed=seed)
-    output.console.notes(note for note in scores.notes if note not in read.notes)
+    output.console.notes(note for note in placed.provenance.notes if note not in scores.notes)
     rows = [
         (row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.models.rows(named=True)
     ]
@@ -346,7 +343,7 @@ def coverage(
     departure: Annotated[
         list[str] | None,
         typer.Option(
-            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, or all; may be repeated.",
+            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, organisations alike, unpublished scores, or all; may be repeated.",
             show_default=False,
         ),
     ] = None,

@@ -82,10 +82,11 @@ def prepare_scores(
     return problem
 
 
-def prepare_all_scores(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
+def prepare_all_scores(scores: Scores, *, duplicates: Duplicates = "mean", keep_overlaps: bool = False) -> Problem:
     """One score per model–benchmark pair, without the minimum-coverage checks."""
     notes = list(scores.notes)
-    return Problem.of(_single(_known(scores, None, notes), duplicates, notes), notes)
+    frame = _without_overlaps(_known(scores, None, notes), notes, keep=keep_overlaps)
+    return Problem.of(_single(frame, duplicates, notes), notes)
 
 
 def named_in(entries: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -326,7 +327,7 @@ def _without_overlaps(frame: pl.DataFrame, notes: list[str], *, keep: bool) -> p
         return frame
     notes.append(
         f"{len(twice):,} scores were excluded, since their models also have one on the whole: {told}. "
-        "To count both, pass keep_overlaps."
+        "To count both, fit with keep_overlaps."
     )
     return frame.join(has_whole, on=["model", "part_of"], how="anti", maintain_order="left")
 

@@ -131,9 +131,8 @@ def score(
     models, problem, theta = place(scale, scores, weights=weights, seed=seed)
     at = problem.rows(1 if scale.estimate.trait is None else 2).layout
     predictions = _others_of(scale, problem, theta[at.capability], theta[at.trait] if at.n_dimensions == 2 else None)
-    provenance = Provenance.of(
-        match_benchmarks(scale, scores), seed=seed, level=scale.level, scale=scale.provenance.settings
-    )
+    settings = {"level": scale.level, "scale": scale.provenance.settings}
+    provenance = Provenance(settings, scores.digest, seed, problem.notes)
     return PlacedModels(models=models, predictions=predictions, level=scale.level, provenance=provenance)
 
 
@@ -142,7 +141,8 @@ def place(
 ) -> tuple[pl.DataFrame, Problem, Floats]:
     """The models of `score`, without predictions of their other scores, which take longer; with the scores that count and the parameters θ."""
     scores = match_benchmarks(scale, scores)
-    problem = _on_known(scale, prepare_all_scores(scores))
+    keep_overlaps = scale.provenance.settings.get("keep_overlaps", False)
+    problem = _on_known(scale, prepare_all_scores(scores, keep_overlaps=keep_overlaps))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
     factor = np.array([(weights or {}).get(name, 1.0) for name in problem.benchmarks])[problem.benchmark]
     theta, settled = _settle(scale, problem, rows, factor)
@@ -166,7 +166,7 @@ def place(
 
 
 def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
-    """The scores with the scale's names of benchmarks: case, spaces and punctuation do not count.
+    """The scores with the scale's names of benchmarks: case, spaces and punctuation do not count. Benchmarks that the scale knows as parts of others are marked so (column part_of).
 
     The table's notes say which names were matched so, and which benchmarks are not on the scale, each with the nearest name that is.
     """
@@ -185,7 +185,10 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
         notes.append(
             f"{len(absent)} of {len(given)} benchmarks are not on the scale and are excluded: {', '.join(near)}."
         )
-    return Scores(scores.frame.with_columns(pl.col("benchmark").replace(renamed)), notes=(*scores.notes, *notes))
+    frame = scores.frame.with_columns(pl.col("benchmark").replace(renamed))
+    whole = pl.col("benchmark").replace_strict(scale.problem.whole_by_part, default=None, return_dtype=pl.String)
+    stated = [pl.col("part_of").replace(renamed)] if scores.has("part_of") else []
+    return Scores(frame.with_columns(part_of=pl.coalesce(*stated, whole)), notes=(*scores.notes, *notes))
 
 
 def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> NextBenchmark:

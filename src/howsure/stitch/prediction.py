@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import normal_quantile, t_quantile
@@ -16,6 +17,9 @@ from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.scale import Scale, solve_again
 
 __all__ = ["Predictions", "intervals_of", "predict", "prediction_frame"]
+
+_LEAST_VARIANCE = 1e-12
+_FARTHEST_SD, _HALVINGS = 8.0, 40
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,16 +130,30 @@ def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found
 
 
 def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Ends of the confidence and of the prediction intervals, within 0 and 1.
+    """Ends of the confidence and of the prediction intervals, within 0 and 1: quantiles of mixtures of normals.
 
-    The first are normal. The second have the degrees of freedom of the benchmark's noise (Student's t), since that is an estimate too.
+    The second are longer by as much as Student's t has longer intervals with the degrees of freedom of the benchmark's noise, since that is an estimate too.
     """
-    wide = np.array([t_quantile(level, df) for df in np.unique(found.degrees)])[
-        np.unique(found.degrees, return_inverse=True)[1]
-    ]
-    sure, seen = normal_quantile(level) * np.sqrt(found.variance), wide * np.sqrt(found.observed_variance)
-    ends = [np.clip(found.mean + side, 0, 1) for side in (-sure, sure, -seen, seen)]
-    return ends[0], ends[1], ends[2], ends[3]
+    df, where = np.unique(found.degrees, return_inverse=True)
+    longer = np.array([t_quantile(level, one) for one in df])[where] / normal_quantile(level)
+    sure, seen = (found.rest[:, None] + noise for noise in (np.zeros_like(found.noise), found.noise))
+    low, high = (1 - level) / 2, (1 + level) / 2
+    ends = [_quantile(found.middle, variance, p) for variance in (sure, seen) for p in (low, high)]
+    ends[2:] = [found.mean + longer * (end - found.mean) for end in ends[2:]]
+    expected_low, expected_high, observed_low, observed_high = (np.clip(end, 0, 1) for end in ends)
+    return expected_low, expected_high, np.minimum(observed_low, expected_low), np.maximum(observed_high, expected_high)
+
+
+def _quantile(middle: Floats, variance: Floats, p: float) -> Floats:
+    """Quantiles of mixtures of normals, one mixture per row with equal weights, by bisection."""
+    sd = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+    low, high = (ends(middle + side * _FARTHEST_SD * sd, axis=1) for ends, side in ((np.min, -1), (np.max, 1)))
+    for _ in range(_HALVINGS):
+        at = (low + high) / 2
+        is_below = ndtr((at[:, None] - middle) / sd).mean(axis=1) < p
+        low, high = np.where(is_below, at, low), np.where(is_below, high, at)
+    found: Floats = (low + high) / 2
+    return found
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

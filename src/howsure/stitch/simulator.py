@@ -12,7 +12,7 @@ from scipy.special import betaincinv, expit, ndtr
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.stitch.model.connectivity import find_parts
-from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.layout import Bools, Floats, Ints
 from howsure.stitch.model.problem import Problem
 from howsure.tables import Scores
 
@@ -29,6 +29,8 @@ DEPARTURES = {
     "contamination": "3 % of the scores are raised by 0.2",
     "heavy tails": "5 % of the scores have three times the noise",
     "unknown floors": "the score of guessing is missing in the table",
+    "organisations alike": "errors of an organisation's models on one benchmark correlate by 0.3, beyond those of a family",
+    "unpublished scores": "models have no scores where less than a tenth of the way from floor to ceiling is expected of them, and half of the scores more than one standard deviation below expectation are missing",
 }
 """Ways in which simulated scores can break the assumptions of the fit."""
 
@@ -42,6 +44,8 @@ _CAN_BE_GUESSED, _GUESSING = 0.25, 0.25  # share of benchmarks, and the score of
 _LOADING_SD = 0.35  # as large as on the real table of November 2025
 _CONTAMINATED, _RAISED = 0.03, 0.2
 _NOISY, _TIMES, _MOST_NOISE = 0.05, 3.0, 0.4
+_ORGANISATIONS_ALIKE = 0.3
+_LEAST_TESTED, _UNPUBLISHED = 0.1, 0.5
 _LEAST_SHARE = 1e-9
 _LEAST_BENCHMARKS = 4
 _TRIES = 20
@@ -124,7 +128,7 @@ def simulate(
         model, benchmark = _linked_pairs(rng, models, benchmarks, density)
     if departure == "second dimension":
         models, benchmarks = _with_trait(rng, models, benchmarks)
-    score = _draw_scores(rng, models, benchmarks, model, benchmark, correlation, departure)
+    score, is_there = _draw_scores(rng, models, benchmarks, model, benchmark, correlation, departure)
     known = benchmarks.select("benchmark", "floor", benchmark_date="date")
     if departure == "unknown floors":
         known = known.drop("floor")
@@ -133,7 +137,7 @@ def simulate(
     settings |= {} if departure is None else {"departure": departure}
     own = {} if like is not None else {"years": years, "density": density}
     return SimulatedScores(
-        scores=Scores(pairs.with_columns(score=score)),
+        scores=Scores(pairs.with_columns(score=score).filter(is_there)),
         models=models,
         benchmarks=benchmarks,
         provenance=Provenance({**settings, **own}, seed=seed),
@@ -245,8 +249,8 @@ def _with_trait(
 def _draw_scores(
     rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, m: Ints, b: Ints, correlation: float,
     departure: str | None,
-) -> Floats:  # fmt: skip
-    """Beta scores whose errors are shared within a family on a benchmark, by a normal copula."""
+) -> tuple[Floats, Bools]:  # fmt: skip
+    """Beta scores whose errors are shared within a family on a benchmark, by a normal copula; and which of them are published."""
     capability = models["capability"].to_numpy()
     difficulty, slope, noise, floor = (benchmarks[c].to_numpy() for c in ("difficulty", "slope", "noise_sd", "floor"))
     eta = slope[b] * (capability[m] - difficulty[b])
@@ -257,13 +261,20 @@ def _draw_scores(
     family = models["family"].rank("dense").to_numpy().astype(np.int64)
     cell = np.unique(family[m] * len(benchmarks) + b, return_inverse=True)[1]
     shared, own = rng.standard_normal(cell.max() + 1)[cell], rng.standard_normal(len(m))
-    chance = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    error = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    if departure == "organisations alike":
+        maker = models["organisation"].rank("dense").to_numpy().astype(np.int64)[m] * len(benchmarks) + b
+        theirs = rng.standard_normal(maker.max() + 1)[maker]
+        error = np.sqrt(_ORGANISATIONS_ALIKE) * theirs + np.sqrt(1 - _ORGANISATIONS_ALIKE) * error
     noise = noise[b]
     if departure == "heavy tails":
         noise = np.where(rng.random(len(m)) < _NOISY, np.minimum(_TIMES * noise, _MOST_NOISE), noise)
     size = 1 / (4 * noise**2) - 1
-    drawn = betaincinv(share * size, (1 - share) * size, chance)
+    drawn = betaincinv(share * size, (1 - share) * size, ndtr(error))
     score = np.asarray(np.round(floor[b] + (1 - floor[b]) * drawn, 4), np.float64)
     if departure == "contamination":
         score = np.where(rng.random(len(m)) < _CONTAMINATED, np.minimum(score + _RAISED, 1.0), score)
-    return score
+    is_there = np.ones(len(m), dtype=bool)
+    if departure == "unpublished scores":
+        is_there = (share >= _LEAST_TESTED) & ((error > -1) | (rng.random(len(m)) >= _UNPUBLISHED))
+    return score, is_there

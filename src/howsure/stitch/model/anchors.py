@@ -33,6 +33,8 @@ __all__ = [
     "most_used",
 ]
 
+_LEAST_RELIABILITY = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
@@ -111,6 +113,15 @@ class ReferenceModels:
             factor = np.where(spread > 0, self.sd / spread, np.nan)
         return capability.mean(axis=-1), factor
 
+    def reliability(self, theta: Floats, estimate: Floats, at: Layout) -> Floats:
+        """Squared correlation of these models' capabilities in refits with those in the estimate, at least a half: few models tell it badly."""
+        refit, own = (one[..., at.capability][..., list(self.models)] for one in (theta, estimate))
+        refit, own = refit - refit.mean(axis=-1, keepdims=True), own - own.mean()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r = (refit @ own) / np.sqrt((refit**2).sum(axis=-1) * (own @ own))
+        found: Floats = np.maximum(np.maximum(r, 0.0) ** 2, _LEAST_RELIABILITY)
+        return found
+
     @property
     def origin(self) -> float:
         """The reported value of what is subtracted."""
@@ -120,9 +131,15 @@ class ReferenceModels:
 Constraint: TypeAlias = AnchorBenchmark | AnchorModels | ReferenceModels
 
 
-def align(constraint: Constraint, theta: Floats, at: Layout) -> Aligned:
-    """The parameters of one θ, or of many, on the constraint's scale."""
+def align(constraint: Constraint, theta: Floats, at: Layout, *, refit_of: Floats | None = None) -> Aligned:
+    """The parameters of one θ, or of many, on the constraint's scale.
+
+    ``refit_of`` is the estimate of which they are refits. Errors spread the capabilities of a refit more than those of the estimate, and those of the estimate more than the true ones. One standard
+    deviation for all would therefore draw the refits towards the mean while the true values lie further out than the estimate; the squared correlation of refit and estimate says by how much.
+    """
     shift, factor = constraint.stretch(theta, at)
+    if refit_of is not None and isinstance(constraint, ReferenceModels):
+        factor = factor / constraint.reliability(theta, refit_of, at)
     shift, factor = np.asarray(shift)[..., None], np.asarray(factor)[..., None]
     return Aligned(
         constraint.origin + (theta[..., at.capability] - shift) * factor,

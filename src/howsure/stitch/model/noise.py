@@ -29,6 +29,7 @@ _LEAST_VARIANCE = 1e-6  # a standard deviation of 0.001: scores are rounded
 _LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail would have is no guide to the others
 # Real tables would take 3. But a benchmark that happens to have small errors draws weight, and then has smaller ones still.
 _PRIOR_DEGREES = 8.0
+_FEWEST_DEGREES = 2.0
 _SWEEPS = 30
 
 
@@ -104,14 +105,16 @@ def _likeliest(
 def _shrunk(raw: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """Variances (in each row) moved towards each other as far as their own degrees of freedom leave doubt, and the degrees behind them.
 
-    The true ones are taken as scaled inverse χ² around a common scale, which is found by maximum likelihood: their harmonic mean.
+    The true ones are taken as scaled inverse χ² around a common scale, which is found by maximum likelihood: their harmonic mean. In a small table that scale is itself
+    uncertain, with all degrees of freedom that the residuals have together.
     """
     pooled = np.maximum(np.average(raw, axis=-1, weights=degrees + 1e-9, keepdims=True), _LEAST_VARIANCE)
     own, total, scale = degrees * np.maximum(raw, _LEAST_SHARE * pooled), degrees + _PRIOR_DEGREES, pooled
     for _ in range(_SWEEPS):  # of few benchmarks: `np.mean` would take most of the time
         variance: Floats = (own + _PRIOR_DEGREES * scale) / total
         scale = 1 / (np.add.reduce(1 / variance, axis=-1, keepdims=True) / total.shape[-1])
-    return variance, total
+    behind_scale = np.maximum(np.add.reduce(degrees, axis=-1, keepdims=True), _FEWEST_DEGREES)
+    return variance, np.maximum(1 / (1 / total + 1 / behind_scale), _FEWEST_DEGREES)
 
 
 def _profile(share: Floats, shape: float | Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +59,8 @@ class Problem:
         What was excluded or combined.
     distilled : frozenset[str]
         Models that were trained on the outputs of another.
+    whole_by_part : dict[str, str]
+        For each benchmark that is a part of another one, or shares its items, that other one.
     """
 
     models: tuple[str, ...]
@@ -77,6 +79,7 @@ class Problem:
     compute: Floats
     notes: tuple[str, ...] = ()
     distilled: frozenset[str] = frozenset()
+    whole_by_part: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
@@ -102,6 +105,7 @@ class Problem:
             _floats(by_model["compute"]),
             tuple(notes),
             frozenset(by_model.filter(pl.col("distilled") == "yes")["model"]),
+            dict(by_benchmark.select("benchmark", "part_of").drop_nulls().rows()),
         )
 
     @property
@@ -193,6 +197,7 @@ class Problem:
                 ),
                 "floor": self.floors[b],
                 "ceiling": self.ceilings[b],
+                "part_of": pl.Series([self.whole_by_part.get(self.benchmarks[i]) for i in b], dtype=pl.String),
             }
         ).with_columns(pl.col("se", "n_effective", "compute").fill_nan(None))
 

@@ -140,7 +140,7 @@ def _refit(
     thetas, converged = fit_many(
         solution.rows, scores, weights, means, solution.theta, solution.prior, _TOLERANCE, MOST_ITERATIONS
     )
-    aligned = align(constraint, thetas, solution.layout)
+    aligned = align(constraint, thetas, solution.layout, refit_of=solution.theta)
     capability = np.where(_has_scores(solution, weights), aligned.capability, np.nan)
     second = () if aligned.trait is None or aligned.loading is None else (aligned.trait, aligned.loading)
     return capability, aligned.difficulty, aligned.slope, *second, converged

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.noise import expected
@@ -47,18 +47,35 @@ _LOADING_SD, _SWEEPS = 0.35, 15
 _LEAST_OWN = 0.15  # share of the noise that no other score shares
 _MOST = 3000  # scores that are conditioned on at once: the time grows with the cube
 _LEAST_VARIANCE = 1e-12
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NODES = ndtri(
+    (np.arange(40) + 0.5) / 40
+)  # equally likely values of a normal variable; 2.5, 5 and 10 % lie between two of them
+_NODES = _NODES / _NODES.std()
 _FARTHEST_ETA, _LEAST_RISE = 3.0, 1e-3
 
 
 class PredictedScores(NamedTuple):
-    """Mean and variance of expected scores, and the variance of a score that would be observed, with its degrees of freedom."""
+    """Expected scores as mixtures: the place on the curve is uncertain, and near floor and ceiling that makes the score's distribution skewed."""
 
-    mean: Floats
-    variance: Floats
-    observed_variance: Floats
-    degrees: Floats
+    middle: Floats  # (scores, parts): the expected score at equally likely places on the curve
+    rest: Floats  # variance of the expected score at a known place
+    noise: Floats  # (scores, parts): variance that an observed score adds
+    degrees: Floats  # of freedom behind the noise
+
+    @property
+    def mean(self) -> Floats:
+        """The expected score."""
+        return self.middle.mean(axis=1)
+
+    @property
+    def variance(self) -> Floats:
+        """How uncertain the expected score is."""
+        return self.middle.var(axis=1) + self.rest
+
+    @property
+    def observed_variance(self) -> Floats:
+        """The same of a score that would be observed."""
+        return self.variance + self.noise.mean(axis=1)
 
 
 class _Cells(NamedTuple):
@@ -110,12 +127,14 @@ class ResidualProcess:
         items = problem.items_by_benchmark[benchmark] if n_effective is None else n_effective
         if problem.n_observations <= _MOST:
             return self._given(self._all, model, benchmark, items)
-        out = np.empty((4, len(model)))
+        n, each = len(model), (len(model), len(_NODES))
+        found = PredictedScores(np.empty(each), np.empty(n), np.empty(each), np.empty(n))
         for m in np.unique(model):
             here = np.flatnonzero(model == m)
-            known = _most_related(problem, m, np.unique(benchmark[here]))
-            out[:, here] = self._given(self._condition(known), model[here], benchmark[here], items[here])
-        return PredictedScores(*out)
+            known = self._condition(_most_related(problem, m, np.unique(benchmark[here])))
+            for whole, part in zip(found, self._given(known, model[here], benchmark[here], items[here]), strict=True):
+                whole[here] = part
+        return found
 
     def covariance(self, model: int, benchmark: Ints) -> tuple[Floats, Floats]:
         """Of the expected scores of one model on several benchmarks: their covariance, and the variance of the noise that one observed score adds to each."""
@@ -140,7 +159,7 @@ class ResidualProcess:
             variance[rows] = 1 / np.diagonal(precision)[place]
             mean[rows] = problem.score[rows] - pull[place] * variance[rows]
         degrees = self.solution.noise.degrees[problem.benchmark].astype(np.float64)
-        return PredictedScores(mean, variance, variance, degrees)
+        return PredictedScores(mean[:, None], variance, np.zeros((len(mean), 1)), degrees)
 
     def effects(self, rows: Sequence[Ints], sizes: Sequence[Floats]) -> tuple[Floats, Floats]:
         """How much better groups of scores are than expected, and the standard errors, by generalised least squares.
@@ -204,9 +223,9 @@ class ResidualProcess:
         return self._condition(np.arange(self.solution.problem.n_observations))
 
     def _given(self, at: _Condition, model: Ints, benchmark: Ints, items: Floats) -> PredictedScores:
-        problem, noise, nothing = self.solution.problem, self.solution.noise, np.zeros(len(model))
+        problem, noise = self.solution.problem, self.solution.noise
         new, shared = self._cells(model, benchmark), self._shared(benchmark)
-        span = (problem.ceilings - problem.floors)[benchmark]
+        floor, span = problem.floors[benchmark], (problem.ceilings - problem.floors)[benchmark]
         parts = self._parts(at.known, new, at.known.cells)
         from_curve = solve_triangular(at.root, self._sum(parts, _CURVE).T, lower=True)
         from_rest = solve_triangular(at.root, self._sum(parts, _REST).T, lower=True)
@@ -215,23 +234,21 @@ class ResidualProcess:
         total = (
             curve_prior + new.sd**2 * (shared + self.strengths["date"]) - ((from_curve + from_rest) ** 2).sum(axis=0)
         )
+        total = np.maximum(total, _LEAST_VARIANCE)
         # The curve's argument is uncertain and the curve is not a line: average over it.
         shift = new.slopes @ at.known.offset + from_curve.T @ at.white
         rise = np.maximum(span * new.share * (1 - new.share), _LEAST_RISE)
         logit = np.log(np.maximum(new.share, _LEAST_VARIANCE) / np.maximum(1 - new.share, _LEAST_VARIANCE))
         middle = logit + np.clip(shift / rise, -_FARTHEST_ETA, _FARTHEST_ETA)
-        around = expit(middle[:, None] + np.minimum(np.sqrt(curve) / rise, _FARTHEST_ETA)[:, None] * _NODES)
-        average = around @ _WEIGHTS
-        mean = problem.floors[benchmark] + span * average + from_rest.T @ at.white
-        variance = total - curve + span**2 * ((around - average[:, None]) ** 2 @ _WEIGHTS)
-        variance = np.maximum(variance, _LEAST_VARIANCE)
-        # The noise depends on the expected score, which is itself uncertain: its mean over a normal.
-        own, place = nothing, (mean - problem.floors[benchmark]) / span
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            own = own + weight * noise.of(np.clip(place + node * np.sqrt(variance) / span, 0, 1), benchmark, nothing)
-        left = _unshared(shared) * own + sampling_variance(np.clip(mean, 0, 1), items)
+        # Where the rest makes up for errors of the curve, what remains is uncertain of the curve alone.
+        spread = np.minimum(np.sqrt(np.minimum(curve, total)) / rise, _FARTHEST_ETA)
+        around = expit(middle[:, None] + spread[:, None] * _NODES)
+        mean = floor[:, None] + span[:, None] * around + (from_rest.T @ at.white)[:, None]
+        share = np.clip((mean - floor[:, None]) / span[:, None], 0, 1)
+        own = noise.of(share, benchmark[:, None], np.zeros_like(share))
+        left = _unshared(shared)[:, None] * own + sampling_variance(np.clip(mean, 0, 1), items[:, None])
         degrees = noise.degrees[benchmark].astype(np.float64)
-        return PredictedScores(mean, variance, variance + left, degrees)
+        return PredictedScores(mean, np.maximum(total - curve, 0.0), left, degrees)
 
     def _condition(self, rows: Ints) -> _Condition:
         known = self._known(rows)
