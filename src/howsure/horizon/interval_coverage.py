@@ -65,6 +65,7 @@ class HorizonCoverage(Result):
 def coverage(
     of: str = "time",
     *,
+    only: str | None = None,
     n_simulations: int = 200,
     level: float = 0.95,
     seed: int = 0,
@@ -76,6 +77,8 @@ def coverage(
     ----------
     of : str
         A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``domains`` (growth by domain and its differences), ``attempts``.
+    only : str, optional
+        Only designs whose description contains this text, such as ``"model joint, families 25"``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float
@@ -101,7 +104,10 @@ def coverage(
         raise OptionError.unknown("horizon to simulate", of, HORIZONS)
     if n_simulations < 2:
         raise OptionError(f"n_simulations is {n_simulations}; give at least 2.")
-    simulate, designs = HORIZONS[of]
+    simulate, every = HORIZONS[of]
+    designs = [design for design in every if (only or "") in _description(design)]
+    if not designs:
+        raise OptionError(f"No design contains {only!r}. The designs are: {'; '.join(map(_description, every))}.")
     rows, done = [], 0
     for design in designs:
         drawn: dict[str, list[list[tuple[Estimate, float]]]] = {}
@@ -112,7 +118,7 @@ def coverage(
             if progress:
                 progress(done, n_simulations * len(designs))
         rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
-    settings = {"of": of, "n_simulations": n_simulations, "level": level}
+    settings = {"of": of, "only": only, "n_simulations": n_simulations, "level": level}
     return HorizonCoverage(
         rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed)
     )
@@ -136,7 +142,7 @@ def _row(
     bias = float(np.nanmedian(errors)) if not np.isnan(errors).all() else np.nan
     return {
         "quantity": quantity,
-        "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
+        "design": _description(design),
         "n_simulations": len(held),
         "level": level,
         "coverage": float(held.mean()),
@@ -145,3 +151,7 @@ def _row(
         "median_width": float(np.median(widths)) if widths else None,
         "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
     }
+
+
+def _description(design: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items())
