@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from howsure.horizon.novices.pages import NovicePages as NovicePages
     from howsure.horizon.novices.pages import make_pages as make_pages
     from howsure.horizon.reviewing import add_reviews as add_reviews
+    from howsure.horizon.reviewing import write_review_pages as write_review_pages
     from howsure.horizon.simulator import SimulatedRuns as SimulatedRuns
     from howsure.horizon.simulator import simulate as simulate
     from howsure.horizon.task_bank import make_tasks as make_tasks
@@ -126,6 +127,7 @@ _HOMES = {
     "time_horizons": "time_horizon.horizons",
     "transfer": "learning_curves.transfer:measure_transfer",
     "trend": "time_horizon.doubling:fit_horizon_trend",
+    "write_review_pages": "reviewing",
     "write_tasks": "task_bank",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -113,7 +113,7 @@ class TaskRun(Result):
         reviews : polars.DataFrame
             The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
         """
-        names = self.replies.select("model", "task", "seed").iter_rows()
+        names = self.replies.select("model", "task", "seed", "shots").iter_rows()
         replies = self.replies.with_columns(item=pl.Series([review_item(*name) for name in names], dtype=pl.String))
         found = review_scores(reviews, self.review["item"])
         replies = replies.join(found.rename({"score": "given"}), on="item", how="left", maintain_order="left")
@@ -294,5 +294,6 @@ def _to_read(tasks: Sequence[Task], logs: Sequence[Log]) -> list[Written]:
         told = sample.metadata or {}
         if not sample.error and told.get("failure") in _TO_READ:
             whole = read_eval_log_sample(str(log.path), sample.id, sample.epoch)
-            found.append(Written(by_id[told["task"]], told["seed"], log.eval.model, whole.output.completion))
+            text = whole.output.completion
+            found.append(Written(by_id[told["task"]], told["seed"], log.eval.model, text, told.get("shots", 0)))
     return found
