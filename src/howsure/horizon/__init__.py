@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import NovicePages as NovicePages
     from howsure.horizon.novices.pages import make_pages as make_pages
+    from howsure.horizon.novices.rehearsal import fill_in_pages as fill_in_pages
     from howsure.horizon.reviewing import add_reviews as add_reviews
     from howsure.horizon.reviewing import write_review_pages as write_review_pages
     from howsure.horizon.simulator import SimulatedRuns as SimulatedRuns
@@ -103,6 +104,7 @@ _HOMES = {
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "failures": "failure_modes:compare_failures",
+    "fill_in_pages": "novices.rehearsal",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
     "forecast": "time_horizon.forecasting:forecast_horizons",

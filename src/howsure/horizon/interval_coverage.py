@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
 from howsure.horizon.time_horizon.interval_coverage import (
@@ -91,7 +91,7 @@ def coverage(
     Returns
     -------
     HorizonCoverage
-        Its Monte Carlo standard errors count data sets, not intervals.
+        Its Monte Carlo standard errors count data sets, not intervals. Data sets that the analysis refuses, such as a frontier with models of two dates, have no interval; a note counts them.
 
     Examples
     --------
@@ -108,19 +108,23 @@ def coverage(
     designs = [design for design in every if (only or "") in _description(design)]
     if not designs:
         raise OptionError(f"No design contains {only!r}. The designs are: {'; '.join(map(_description, every))}.")
-    rows, done = [], 0
+    rows, done, refused = [], 0, []
     for design in designs:
         drawn: dict[str, list[list[tuple[Estimate, float]]]] = {}
         for k in range(n_simulations):
-            for quantity, pairs in simulate(design, level, seed + k).items():
-                drawn.setdefault(quantity, []).append(pairs)
+            try:
+                for quantity, pairs in simulate(design, level, seed + k).items():
+                    drawn.setdefault(quantity, []).append(pairs)
+            except InputError as error:
+                refused.append(str(error))
             done += 1
             if progress:
                 progress(done, n_simulations * len(designs))
         rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
     settings = {"of": of, "only": only, "n_simulations": n_simulations, "level": level}
+    notes = [f"{len(refused)} of {done:,} data sets were refused, as in: {refused[0]}"] if refused else []
     return HorizonCoverage(
-        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed)
+        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed, notes=tuple(notes))
     )
 
 

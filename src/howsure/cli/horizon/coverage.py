@@ -43,6 +43,7 @@ def coverage(
 
     with progress_bar("simulating", output.console) as progress:
         found = measure(of, only=only, n_simulations=simulations, level=level, seed=seed, progress=progress)
+    output.console.notes(found.provenance.notes)
     rows = [
         (
             *(row["quantity"], row["design"], f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}"),

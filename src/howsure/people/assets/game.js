@@ -104,10 +104,16 @@ class GameScreen extends Screen {
     const mark = this.mark(this.record.steps.length - 1);
     this.isTold = true;
     this.asked[0].freeze();
-    this.verdict.textContent = mark === null ? worded("noted") : mark ? worded("right") : worded("wrong");
+    this.verdict.textContent = mark === null ? worded("noted") : mark ? worded("right") : this.corrected();
     this.saved();
     this.draw();
     this.verdict.focus();
+  }
+
+  corrected() {
+    const number = this.record.steps.length - 1;
+    const { correction } = this.screen.steps[number];
+    return correction ? `${worded("wrong")} ${worded("right_answer", { answer: revealed(this.screen.salt, number, correction) })}` : worded("wrong");
   }
 
   goOn() {
