@@ -281,6 +281,7 @@ def test_a_timed_page_has_start_success_and_giving_up_which_is_a_lower_bound(bro
     page.reload()  # what was answered is kept, and so is the button
     give_up.click()
     assert page.locator(".verdict").inner_text() == "This round is over. Right answers: 0."
+    assert page.locator("button.next").inner_text() == "Next"
     page.keyboard.press("Enter")
     sent = finish(page, tmp_path)
 
