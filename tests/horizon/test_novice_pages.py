@@ -351,7 +351,9 @@ def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path, command)
 
 
 def test_a_page_can_show_the_right_answer_after_a_wrong_one(browser_page, tmp_path):
-    made = make_pages(make_tasks(2, domains=["pattern_recognition", "visual_patterns"]), n_tasks=2, n_attempts=2, shows_answers=True)
+    made = make_pages(
+        make_tasks(2, domains=["pattern_recognition", "visual_patterns"]), n_tasks=2, n_attempts=2, shows_answers=True
+    )
     made.save(tmp_path / "novice.html")
     task, *_ = (made.key.screens[screen.id] for screen in rounds(made.pages[""]))
     first = next(one for one in made.key.tasks if one.id == task.task).instance(task.seeds[0]).answer
@@ -380,7 +382,12 @@ def test_a_rehearsal_fills_in_the_real_pages(own, tmp_path, command):
     assert found.refused == ()
     assert len(found.learners) == 33
     assert {*found.review["task"]} == {"line"}
-    drawn = found.rows.filter(pl.col("task").is_in([one.id for one in tasks[:8]])).group_by("attempt").agg(pl.col("score").mean(), pl.len()).sort("attempt")
+    drawn = (
+        found.rows.filter(pl.col("task").is_in([one.id for one in tasks[:8]]))
+        .group_by("attempt")
+        .agg(pl.col("score").mean(), pl.len())
+        .sort("attempt")
+    )
     generated = suite.frame["task"].is_in([one.id for one in tasks[:8]]).to_numpy()
     for attempt, share, n in drawn.iter_rows():
         assert share == pytest.approx(suite.success(attempt)[generated].mean(), abs=4 * (0.25 / n) ** 0.5 + 0.03)

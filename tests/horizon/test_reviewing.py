@@ -14,7 +14,9 @@ from howsure.people import Item
 from howsure.people.rehearsal import seen_record, signed_answers, write_answers
 from howsure.results import Provenance
 
-LETTER = Task(id="letter", domain="letters", verification_type="expert_review", prompt="Write a letter.", rubric="Kind?")
+LETTER = Task(
+    id="letter", domain="letters", verification_type="expert_review", prompt="Write a letter.", rubric="Kind?"
+)
 STORY = make_tasks(1, domains=["creative_writing"])[0]
 TEXTS = [Written(LETTER, 1, "ada", "Dear Bo."), Written(STORY, 1, "ada", "It rained."), Written(STORY, 2, "bo", "")]
 
@@ -111,8 +113,8 @@ def test_what_is_wrong_is_said(found, tmp_path):
     write_review_pages(found, page)
     with pytest.raises(InputError, match="is already there"):
         write_review_pages(found, page)
+    (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="No answers were accepted"):
-        (tmp_path / "x.json").write_text("[]")
         add_reviews(found, tmp_path / "x.json", pages=page)
     (made,) = make_review_pages(found).values()
     (tmp_path / "y.json").write_text(filled(made, lambda _, one: 0 if one.kind == "scale" else "no"))

@@ -406,7 +406,16 @@ def test_with_feedback_a_model_may_be_told_what_was_right(tmp_path):
     tasks = make_tasks(1, domains=["household"])
     write_tasks(tasks, tmp_path / "own.yaml")
     with ChatServer(lambda _: "Answer: ?") as server:
-        course = job(server, tmp_path / "own.yaml", tmp_path / "run", attempts=2, feedback=True, shows_answers=True, judge=None, judge_base_url=None)
+        course = job(
+            server,
+            tmp_path / "own.yaml",
+            tmp_path / "run",
+            attempts=2,
+            feedback=True,
+            shows_answers=True,
+            judge=None,
+            judge_base_url=None,
+        )
         run(course)
         last = server.requests[-1].said_by("user")[-1]
     first, second = (tasks[0].instance(seed) for seed in (1, 2))

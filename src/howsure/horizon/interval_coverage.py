@@ -124,7 +124,8 @@ def coverage(
     settings = {"of": of, "only": only, "n_simulations": n_simulations, "level": level}
     notes = [f"{len(refused)} of {done:,} data sets were refused, as in: {refused[0]}"] if refused else []
     return HorizonCoverage(
-        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed, notes=tuple(notes))
+        rows=pl.DataFrame(rows, infer_schema_length=None),
+        provenance=Provenance(settings, seed=seed, notes=tuple(notes)),
     )
 
 

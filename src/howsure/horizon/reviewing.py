@@ -72,7 +72,9 @@ def make_review_pages(
         raise InputError("No text waits for a review.")
     if n_reviewers is None:
         if n_readings is not None:
-            raise OptionError("Texts can be dealt out only to a known number of reviewers. Give the number of reviewers, too.")
+            raise OptionError(
+                "Texts can be dealt out only to a known number of reviewers. Give the number of reviewers, too."
+            )
         return {_EVERYONE: _page(_EVERYONE, review)}
     n_each = n_reviewers if n_readings is None else n_readings
     if not 1 <= n_each <= n_reviewers:
@@ -105,7 +107,9 @@ def write_review_pages(
     """
     out = Path(path)
     if (n_reviewers is None) != (out.suffix == ".html"):
-        raise OptionError(f"{out}: name a file such as review.html for one page, or with a number of reviewers a folder.")
+        raise OptionError(
+            f"{out}: name a file such as review.html for one page, or with a number of reviewers a folder."
+        )
     if out.is_file() or next(out.glob("*.html"), None):
         raise InputError(f"{out}: is already there, and answers may belong to it. Name another one.")
     made = make_review_pages(found, n_reviewers=n_reviewers, n_readings=n_readings)
@@ -161,9 +165,7 @@ def _page(reviewer: str, review: pl.DataFrame) -> BuiltPage:
         "not how long it is or who may have written it.\n\nYou can leave and come back: your answers are kept on this device. You can change them until you finish.",
     )
     items = [_screen(row, f"Text {place} of {n}") for place, row in enumerate(review.iter_rows(named=True), 1)]
-    return build_page(
-        Page(instrument=_INSTRUMENT, title="Review of texts", screens=(welcome, *items), rater=reviewer)
-    )
+    return build_page(Page(instrument=_INSTRUMENT, title="Review of texts", screens=(welcome, *items), rater=reviewer))
 
 
 def _screen(row: Mapping[str, Any], title: str) -> Item:
@@ -198,7 +200,9 @@ def _answered(
     """One row per reviewer and text (item, score), and which files were refused."""
     built = list(read_pages(pages).values()) if pages.is_dir() else [read_page(pages)]
     if any(page.page.instrument != _INSTRUMENT for page in built):
-        raise InputError(f"{pages}: not a page for reviewers. Name the page that `howsure horizon review --page` wrote.")
+        raise InputError(
+            f"{pages}: not a page for reviewers. Name the page that `howsure horizon review --page` wrote."
+        )
     collected = read_results(files, built)
     notes = [str(refusal) for refusal in collected.refused]
     if not collected.results:
@@ -208,7 +212,9 @@ def _answered(
     for one in answer_rows(collected.results):
         given.setdefault((one["rater"], one["screen"]), {})[one["question"]] = one["value"]
     rows = [(rater, item, _score(row_of.get(item), answers)) for (rater, item), answers in given.items()]
-    return pl.DataFrame(rows, schema={"reviewer": pl.String, "item": pl.String, "score": pl.Float64}, orient="row"), notes
+    return pl.DataFrame(
+        rows, schema={"reviewer": pl.String, "item": pl.String, "score": pl.Float64}, orient="row"
+    ), notes
 
 
 def _score(row: Mapping[str, Any] | None, answers: Mapping[str, Any]) -> float:

@@ -239,7 +239,11 @@ def shared_difference(
         return _too_few_to_compare(first, second, level)
     value, df = first.value - second.value, min(first.df, second.df)
     se = float(np.sqrt(max(first.se**2 + second.se**2 - 2 * r * first.se * second.se, 0.0)))
-    ends = _around(value, se, df, level) if bounds is None else _hybrid(first, second, level, bounds, r * (1 - 1 / n_shared))
+    ends = (
+        _around(value, se, df, level)
+        if bounds is None
+        else _hybrid(first, second, level, bounds, r * (1 - 1 / n_shared))
+    )
     n_clusters = len(first.counts) + len(second.counts) - n_shared
     p_positive = _p_positive(value, se, df)
     return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)

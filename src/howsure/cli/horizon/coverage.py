@@ -25,9 +25,7 @@ def coverage(
             help="What is simulated: time, compare (ratios), limits (cut runs), trend (doubling times), domains (trends) or attempts."
         ),
     ] = "time",
-    only: Annotated[
-        str | None, typer.Option(help="Only designs that contain this text.", show_default=False)
-    ] = None,
+    only: Annotated[str | None, typer.Option(help="Only designs that contain this text.", show_default=False)] = None,
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,

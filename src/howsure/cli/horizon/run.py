@@ -63,7 +63,11 @@ def run(
     from howsure.horizon.asking.task_runs import run_tasks
 
     asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "seed": seed}
-    asked |= {"shots": [int(one) for one in numbers("--shots", shots)], "feedback": feedback, "shows_answers": show_answers}
+    asked |= {
+        "shots": [int(one) for one in numbers("--shots", shots)],
+        "feedback": feedback,
+        "shows_answers": show_answers,
+    }
     done = run_tasks(tasks, model, **asked)
     _tell(done, level, output)
     output.console.json(done.as_dict())

@@ -75,7 +75,9 @@ def simulate(
         from howsure.tables.frames import write_frame
 
         answers, curves = fill_in_pages(page, output.out / "answers", n_learners=learners, sameness=sameness, seed=seed)
-        output.console.say(f"{len(answers)} simulated novices answered. Next: howsure horizon collect {page} {output.out / 'answers'} -o novices")
+        output.console.say(
+            f"{len(answers)} simulated novices answered. Next: howsure horizon collect {page} {output.out / 'answers'} -o novices"
+        )
         output.console.json({"answers": [path.name for path in answers], "seed": seed})
         output.console.wrote([write_frame(curves.frame, output.out / "suite.csv"), *answers[:1], *answers[1:][-1:]])
         return

@@ -78,7 +78,9 @@ def make_task(
     return InspectTask(
         name=TASK,
         dataset=MemoryDataset(samples, name=f"{len(tasks)} tasks"),
-        solver=attempt_course(tasks, shows_answers=shows_answers, cache=cache) if feedback else attempt_task(cache=cache),
+        solver=attempt_course(tasks, shows_answers=shows_answers, cache=cache)
+        if feedback
+        else attempt_task(cache=cache),
         scorer=task_score(tasks, is_judged=judge is not None, cache=cache),
         model_roles={JUDGE: judge} if judge is not None else None,
         fail_on_error=False,  # a server's failure at one attempt is no reason to stop the others

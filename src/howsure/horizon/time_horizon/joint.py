@@ -319,9 +319,7 @@ def _draw_ceilings(runs: _Runs, effects: _Effects, weights: _Weights, rng: np.ra
 
 
 @kernel
-def _draw_weights(
-    runs: _Runs, effects: _Effects, weights: _Weights, cell_var: float, rng: np.random.Generator
-) -> None:
+def _draw_weights(runs: _Runs, effects: _Effects, weights: _Weights, cell_var: float, rng: np.random.Generator) -> None:
     """Pólya–Gamma weights; cell effects are integrated out of the weights that `_draw_block` uses."""
     a, b, x, added, e = effects.a, effects.b, effects.x, effects.added, effects.e
     n_models, n_tasks = runs.n.shape
@@ -345,6 +343,43 @@ def _draw_block(
     rng: np.random.Generator,
 ) -> None:
     """Abilities, slopes and domains in one block; tasks, then families, are eliminated from it and drawn after."""
+    n_models, n_tasks = runs.n.shape
+    n_families, n_wide = len(effects.v), 2 * n_models + len(effects.g)
+    wide, right, cross, by_task, task_right, family_cross, by_family, family_right = _equations(
+        runs, effects, weights, task_var
+    )
+    for i in range(n_wide):
+        wide[i, i] += 0.01 if i < n_models else 1 / slope_var if i < 2 * n_models else 1 / _SCALE**2
+        if n_models <= i < 2 * n_models:
+            right[i] += mean_slope / slope_var
+        for j in range(i):
+            wide[i, j] = wide[j, i]
+    scaled = cross / by_task
+    wide -= scaled @ cross.T
+    right -= scaled @ task_right
+    if n_families < n_tasks:
+        by_family += 1 / family_var
+        scaled = family_cross / by_family
+        wide -= scaled @ family_cross.T
+        right -= scaled @ family_right
+    low = np.linalg.cholesky(wide)
+    drawn = np.linalg.solve(low.T, np.linalg.solve(low, right) + rng.standard_normal(n_wide))
+    effects.a[:], effects.b[:], effects.g[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
+    if n_families < n_tasks:
+        given = family_right - family_cross.T @ drawn
+        for k in range(n_families):
+            effects.v[k] = given[k] / by_family[k] + rng.standard_normal() / math.sqrt(by_family[k])
+    given = task_right - cross.T @ drawn
+    for t in range(n_tasks):
+        rest = given[t] - (by_task[t] - 1 / task_var) * effects.v[runs.family[t]]
+        effects.u[t] = rest / by_task[t] + rng.standard_normal() / math.sqrt(by_task[t])
+
+
+@kernel
+def _equations(
+    runs: _Runs, effects: _Effects, weights: _Weights, task_var: float
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """The normal equations of the block without its priors: of abilities, slopes and domains, their rows for tasks and for families, and the weights of these."""
     domain, family, x = runs.domain, runs.family, effects.x
     n_models, n_tasks = runs.n.shape
     n_domains, n_families = len(effects.g), len(effects.v)
@@ -382,31 +417,7 @@ def _draw_block(
         family_right[f] += task_right[t] * left
         for i in range(n_wide):
             family_cross[i, f] += cross[i, t] * left
-    for i in range(n_wide):
-        wide[i, i] += 0.01 if i < n_models else 1 / slope_var if i < 2 * n_models else 1 / _SCALE**2
-        if n_models <= i < 2 * n_models:
-            right[i] += mean_slope / slope_var
-        for j in range(i):
-            wide[i, j] = wide[j, i]
-    scaled = cross / by_task
-    wide -= scaled @ cross.T
-    right -= scaled @ task_right
-    if n_families < n_tasks:
-        by_family += 1 / family_var
-        scaled = family_cross / by_family
-        wide -= scaled @ family_cross.T
-        right -= scaled @ family_right
-    low = np.linalg.cholesky(wide)
-    drawn = np.linalg.solve(low.T, np.linalg.solve(low, right) + rng.standard_normal(n_wide))
-    effects.a[:], effects.b[:], effects.g[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
-    if n_families < n_tasks:
-        given = family_right - family_cross.T @ drawn
-        for k in range(n_families):
-            effects.v[k] = given[k] / by_family[k] + rng.standard_normal() / math.sqrt(by_family[k])
-    given = task_right - cross.T @ drawn
-    for t in range(n_tasks):
-        rest = given[t] - (by_task[t] - 1 / task_var) * effects.v[family[t]]
-        effects.u[t] = rest / by_task[t] + rng.standard_normal() / math.sqrt(by_task[t])
+    return wide, right, cross, by_task, task_right, family_cross, by_family, family_right
 
 
 @kernel
