@@ -10,6 +10,7 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon.novices.answers import collect_novices
 from howsure.horizon.novices.key import NovicesKey
 from howsure.horizon.novices.pages import NovicePages, make_pages
+from howsure.horizon.novices.rehearsal import fill_in_pages
 from howsure.horizon.reviewing import add_reviews
 from howsure.horizon.task_bank import make_tasks, read_tasks
 from howsure.people import GameScreen, build_page, canonical, digest, read_page
@@ -280,6 +281,7 @@ def test_a_timed_page_has_start_success_and_giving_up_which_is_a_lower_bound(bro
     page.reload()  # what was answered is kept, and so is the button
     give_up.click()
     assert page.locator(".verdict").inner_text() == "This round is over. Right answers: 0."
+    assert page.locator("button.next").inner_text() == "Next"
     page.keyboard.press("Enter")
     sent = finish(page, tmp_path)
 
@@ -346,3 +348,59 @@ def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path, command)
     ):
         with pytest.raises(InputError, match=told):
             add_reviews(found, pl.DataFrame(wrong))
+
+
+def test_a_page_can_show_the_right_answer_after_a_wrong_one(browser_page, tmp_path):
+    made = make_pages(
+        make_tasks(2, domains=["pattern_recognition", "visual_patterns"]), n_tasks=2, n_attempts=2, shows_answers=True
+    )
+    made.save(tmp_path / "novice.html")
+    task, *_ = (made.key.screens[screen.id] for screen in rounds(made.pages[""]))
+    first = next(one for one in made.key.tasks if one.id == task.task).instance(task.seeds[0]).answer
+    assert f'"{first}"' not in made.pages[""].content
+    page = browser_page(tmp_path / "novice.html")
+    begin(page)
+    assert type_in(page, "?") == [f"Not right. The right answer: {first}"]
+    plain = make_pages(make_tasks(1, domains=["pattern_recognition"]), n_attempts=2)
+    assert {step.correction for screen in rounds(plain.pages[""]) for step in screen.steps} == {""}
+    with pytest.raises(OptionError, match="its answer cannot be shown"):
+        make_pages(make_tasks(2), is_timed=True, shows_answers=True)
+
+
+def test_the_answer_of_a_task_that_stays_the_same_is_not_shown(own):
+    made = make_pages(own[:1], n_attempts=2, shows_answers=True)
+    assert [step.correction for step in rounds(made.pages[""])[0].steps] == ["", ""]
+
+
+def test_a_rehearsal_fills_in_the_real_pages(own, tmp_path, command):
+    tasks = [*make_tasks(8, domains=["household"]), *own]
+    made = make_pages(tasks, n_tasks=4, n_attempts=4, n_learners=33, with_judged=True, keeps_answers=True)
+    made.save(tmp_path / "pages")
+    files, suite = fill_in_pages(tmp_path / "pages", tmp_path / "answers", seed=3)
+    assert len(files) == 33
+    found = collect_novices(tmp_path / "pages", [tmp_path / "answers"])
+    assert found.refused == ()
+    assert len(found.learners) == 33
+    assert {*found.review["task"]} == {"line"}
+    drawn = (
+        found.rows.filter(pl.col("task").is_in([one.id for one in tasks[:8]]))
+        .group_by("attempt")
+        .agg(pl.col("score").mean(), pl.len())
+        .sort("attempt")
+    )
+    generated = suite.frame["task"].is_in([one.id for one in tasks[:8]]).to_numpy()
+    for attempt, share, n in drawn.iter_rows():
+        assert share == pytest.approx(suite.success(attempt)[generated].mean(), abs=4 * (0.25 / n) ** 0.5 + 0.03)
+    again, _ = fill_in_pages(made, tmp_path / "again", seed=3)
+    assert [one.read_text() for one in again] == [one.read_text() for one in files]
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_many_rehearse_a_page_for_everyone(is_timed, tmp_path, command):
+    make_pages(make_tasks(2, domains=["household"]), n_attempts=5, is_timed=is_timed).save(tmp_path / "novice.html")
+    told = command("horizon", "simulate", "--page", tmp_path / "novice.html", "--learners", "7", "-o", tmp_path / "sim")
+    assert told.returncode == 0, told.stderr
+    found = collect_novices(tmp_path / "novice.html", [tmp_path / "sim/answers"])
+    assert (len(found.learners), found.refused) == (7, ())
+    assert len(found.rows) == 7 * 2 * (1 if is_timed else 5)
+    assert {*found.rows["score"]} == {0, 1}

@@ -402,6 +402,26 @@ def test_with_feedback_a_model_hears_whether_it_was_right_and_may_learn(tmp_path
     }
 
 
+def test_with_feedback_a_model_may_be_told_what_was_right(tmp_path):
+    tasks = make_tasks(1, domains=["household"])
+    write_tasks(tasks, tmp_path / "own.yaml")
+    with ChatServer(lambda _: "Answer: ?") as server:
+        course = job(
+            server,
+            tmp_path / "own.yaml",
+            tmp_path / "run",
+            attempts=2,
+            feedback=True,
+            shows_answers=True,
+            judge=None,
+            judge_base_url=None,
+        )
+        run(course)
+        last = server.requests[-1].said_by("user")[-1]
+    first, second = (tasks[0].instance(seed) for seed in (1, 2))
+    assert last == f"That is wrong. The right answer: {first.answer}\n\n{second.prompt}"
+
+
 def test_feedback_needs_tasks_that_a_program_checks(tasks, tmp_path):
     from howsure.errors import OptionError
     from howsure.horizon.asking.task_runs import run_tasks
@@ -410,3 +430,5 @@ def test_feedback_needs_tasks_that_a_program_checks(tasks, tmp_path):
         run_tasks(read_tasks(tasks), "mockllm/model", out=tmp_path, feedback=True)
     with pytest.raises(OptionError, match="give each number once"):
         run_tasks(read_tasks(tasks), "mockllm/model", out=tmp_path, shots=[1, 1])
+    with pytest.raises(OptionError, match="Ask for feedback, too"):
+        run_tasks(read_tasks(tasks), "mockllm/model", out=tmp_path, shows_answers=True)

@@ -4,7 +4,7 @@ import scipy.stats
 import statsmodels.api as sm
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.means import clustered_mean, mean, paired_difference, unpaired_difference
+from howsure.stats.means import clustered_mean, mean, paired_difference, shared_difference, unpaired_difference
 from howsure.stats.proportions import wilson
 
 
@@ -293,3 +293,40 @@ def test_a_variance_that_few_clusters_carry_has_few_degrees_of_freedom():
     assert mean(scores).df == pytest.approx(2 * 29 / (kurtosis - 1) + 2)
     assert mean(np.linspace(0, 1, 30)).df == pytest.approx(29)
     assert mean(scores, bounds=None).df == pytest.approx(29)  # Student's own interval
+
+
+class TestSharedClusters:
+    def test_without_a_shared_cluster_it_is_the_unpaired_difference(self):
+        a, b = np.random.default_rng(1).uniform(size=(2, 40))
+        of_a, of_b = np.arange(40) // 4, 100 + np.arange(40) // 4
+        assert shared_difference(a, b, of_a, of_b) == unpaired_difference(a, b, of_a, of_b)
+
+    def test_with_one_pair_per_cluster_its_error_is_that_of_the_paired_difference(self):
+        rng = np.random.default_rng(2)
+        common = rng.normal(size=30)
+        a, b = (common + 0.3 * rng.normal(size=30) for _ in range(2))
+        task = [f"t{k}" for k in range(30)]
+        found = shared_difference(a, b, task, task, bounds=None)
+        paired = paired_difference(a, b, bounds=None)
+        assert found.se == pytest.approx(paired.se, rel=1e-12)
+        assert ends(found) == pytest.approx(ends(paired), rel=1e-9)
+        assert found.n_clusters == 30
+
+    def test_its_intervals_cover_where_tasks_move_both_sides_alike(self):
+        """Wrong answers of a model and of many people at the same 25 tasks; each task has its own share of a mode."""
+        rng, hits, narrower = np.random.default_rng(3), [], []
+        for _ in range(150):
+            chance = rng.beta(0.6, 1.4, 25)
+            sizes_a, sizes_b = rng.integers(1, 9, 25), rng.integers(5, 40, 25)
+            of_a, of_b = np.repeat(np.arange(25), sizes_a), np.repeat(np.arange(25), sizes_b)
+            a, b = (rng.uniform(size=len(of)) < chance[of] for of in (of_a, of_b))
+            found, apart = (make(a * 1.0, b * 1.0, of_a, of_b) for make in (shared_difference, unpaired_difference))
+            low, high = ends(found)
+            hits.append(low <= 0 <= high)
+            narrower.append((high - low) / np.ptp(ends(apart)))
+        assert 0.9 <= np.mean(hits) <= 0.995  # about three Monte Carlo errors around 0.95
+        assert np.median(narrower) < 0.9
+
+    def test_sides_that_agree_at_every_cluster_still_have_an_interval(self):
+        low, high = ends(shared_difference([1, 0, 1, 0], [1, 0, 1, 0], "abcd", "abcd"))
+        assert low < 0 < high

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import NovicePages as NovicePages
     from howsure.horizon.novices.pages import make_pages as make_pages
+    from howsure.horizon.novices.rehearsal import fill_in_pages as fill_in_pages
     from howsure.horizon.reviewing import add_reviews as add_reviews
+    from howsure.horizon.reviewing import write_review_pages as write_review_pages
     from howsure.horizon.simulator import SimulatedRuns as SimulatedRuns
     from howsure.horizon.simulator import simulate as simulate
     from howsure.horizon.task_bank import make_tasks as make_tasks
@@ -102,6 +104,7 @@ _HOMES = {
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "failures": "failure_modes:compare_failures",
+    "fill_in_pages": "novices.rehearsal",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
     "forecast": "time_horizon.forecasting:forecast_horizons",
@@ -126,6 +129,7 @@ _HOMES = {
     "time_horizons": "time_horizon.horizons",
     "transfer": "learning_curves.transfer:measure_transfer",
     "trend": "time_horizon.doubling:fit_horizon_trend",
+    "write_review_pages": "reviewing",
     "write_tasks": "task_bank",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

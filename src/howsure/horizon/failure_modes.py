@@ -16,7 +16,7 @@ from howsure.horizon.task_bank import Instance
 from howsure.people.typed import readings
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import check_level
-from howsure.stats.means import share, unpaired_difference
+from howsure.stats.means import share, shared_difference
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class FailureModes(Result):
     Parameters
     ----------
     modes : polars.DataFrame
-        One row per who (a model, or ``novices``), domain (``all`` first) and mode: n_wrong, the estimate share (of the wrong answers, clustered by task), and for models the estimate difference to novices.
+        One row per who (a model, or ``novices``), domain (``all`` first) and mode: n_wrong, the estimate share (of the wrong answers, clustered by task), and for models the estimate difference to novices, in which tasks that both got wrong are compared with themselves.
     answers : polars.DataFrame
         The most frequent wrong answers: kind, task, answer, n; empty where answers were not kept.
     level : float
@@ -167,7 +167,7 @@ def _rows(who: str, domain: str, own: pl.DataFrame, people: pl.DataFrame, level:
             rows.append(row | nothing)
             continue
         theirs = (people["mode"] == mode).to_numpy().astype(np.float64)
-        gap = unpaired_difference(is_it.astype(np.float64), theirs, clusters, people["task"].to_numpy(), level=level)
+        gap = shared_difference(is_it.astype(np.float64), theirs, clusters, people["task"].to_numpy(), level=level)
         rows.append(row | columns_of(difference=gap.estimate))
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
 from howsure.horizon.time_horizon.interval_coverage import (
@@ -65,6 +65,7 @@ class HorizonCoverage(Result):
 def coverage(
     of: str = "time",
     *,
+    only: str | None = None,
     n_simulations: int = 200,
     level: float = 0.95,
     seed: int = 0,
@@ -76,6 +77,8 @@ def coverage(
     ----------
     of : str
         A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``domains`` (growth by domain and its differences), ``attempts``.
+    only : str, optional
+        Only designs whose description contains this text, such as ``"model joint, families 25"``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float
@@ -88,7 +91,7 @@ def coverage(
     Returns
     -------
     HorizonCoverage
-        Its Monte Carlo standard errors count data sets, not intervals.
+        Its Monte Carlo standard errors count data sets, not intervals. Data sets that the analysis refuses, such as a frontier with models of two dates, have no interval; a note counts them.
 
     Examples
     --------
@@ -101,20 +104,28 @@ def coverage(
         raise OptionError.unknown("horizon to simulate", of, HORIZONS)
     if n_simulations < 2:
         raise OptionError(f"n_simulations is {n_simulations}; give at least 2.")
-    simulate, designs = HORIZONS[of]
-    rows, done = [], 0
+    simulate, every = HORIZONS[of]
+    designs = [design for design in every if (only or "") in _description(design)]
+    if not designs:
+        raise OptionError(f"No design contains {only!r}. The designs are: {'; '.join(map(_description, every))}.")
+    rows, done, refused = [], 0, []
     for design in designs:
         drawn: dict[str, list[list[tuple[Estimate, float]]]] = {}
         for k in range(n_simulations):
-            for quantity, pairs in simulate(design, level, seed + k).items():
-                drawn.setdefault(quantity, []).append(pairs)
+            try:
+                for quantity, pairs in simulate(design, level, seed + k).items():
+                    drawn.setdefault(quantity, []).append(pairs)
+            except InputError as error:
+                refused.append(str(error))
             done += 1
             if progress:
                 progress(done, n_simulations * len(designs))
         rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
-    settings = {"of": of, "n_simulations": n_simulations, "level": level}
+    settings = {"of": of, "only": only, "n_simulations": n_simulations, "level": level}
+    notes = [f"{len(refused)} of {done:,} data sets were refused, as in: {refused[0]}"] if refused else []
     return HorizonCoverage(
-        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed)
+        rows=pl.DataFrame(rows, infer_schema_length=None),
+        provenance=Provenance(settings, seed=seed, notes=tuple(notes)),
     )
 
 
@@ -136,7 +147,7 @@ def _row(
     bias = float(np.nanmedian(errors)) if not np.isnan(errors).all() else np.nan
     return {
         "quantity": quantity,
-        "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
+        "design": _description(design),
         "n_simulations": len(held),
         "level": level,
         "coverage": float(held.mean()),
@@ -145,3 +156,7 @@ def _row(
         "median_width": float(np.median(widths)) if widths else None,
         "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
     }
+
+
+def _description(design: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items())

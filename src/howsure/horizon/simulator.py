@@ -80,6 +80,12 @@ class Suite:
     asymptote: Floats
     rate: Floats
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The tasks with their difficulty and the three numbers of their curve."""
+        planted = ("difficulty", "first", "asymptote", "rate")
+        return self.tasks.with_columns(pl.Series(name, getattr(self, name)) for name in planted)
+
     def success(self, attempt: float) -> Floats:
         """The share of novices who succeed at each task on an attempt from 1 up, whole or between two."""
         return np.asarray(self.asymptote - (self.asymptote - self.first) * np.exp(-self.rate * (attempt - 1)))
@@ -173,7 +179,6 @@ class SimulatedRuns(Result):
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """``truth`` (one row per model: its true horizon and success) and ``suite`` (the true curve of each task)."""
-        planted = ("difficulty", "first", "asymptote", "rate")
         models = {
             "model": self.models,
             "horizon": [n if np.isfinite(n) else None for n in self.truth.values()],
@@ -181,7 +186,7 @@ class SimulatedRuns(Result):
         }
         return {
             "truth": pl.DataFrame(models, schema={"model": pl.String, "horizon": pl.Float64, "success": pl.Float64}),
-            "suite": self.suite.tasks.with_columns(pl.Series(name, getattr(self.suite, name)) for name in planted),
+            "suite": self.suite.frame,
         }
 
     def as_dict(self) -> dict[str, Any]:

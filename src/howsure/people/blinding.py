@@ -14,7 +14,7 @@ import re
 import secrets
 import unicodedata
 
-__all__ = ["SPACES", "hide", "is_blank", "new_salt", "normal_number", "normal_text", "opaque_id"]
+__all__ = ["SPACES", "conceal", "hide", "is_blank", "new_salt", "normal_number", "normal_text", "opaque_id"]
 
 # Spelt out because \s means different characters to a browser and to Python.
 SPACES = "\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -45,6 +45,14 @@ def new_salt() -> str:
 def hide(salt: str, part: str | int, answer: str) -> str:
     """The salted hash by which a page recognises an answer (already in its normal form) to one question or step."""
     return hashlib.sha256(f"{salt}\n{part}\n{answer}".encode()).hexdigest()[:16]
+
+
+def conceal(salt: str, part: str | int, text: str) -> str:
+    """A text that the page tells later, so that nobody reads it in the page's source by accident; whoever wants to can undo it."""
+    data = text.encode()
+    blocks = range(len(data) // 32 + 1)
+    stream = b"".join(hashlib.sha256(f"{salt}\n{part}\ntold\n{block}".encode()).digest() for block in blocks)
+    return base64.b64encode(bytes(a ^ b for a, b in zip(data, stream, strict=False))).decode()
 
 
 def is_blank(text: str) -> bool:

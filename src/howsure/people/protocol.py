@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from howsure.people.blinding import hide, is_blank, new_salt, normal_number
+from howsure.people.blinding import conceal, hide, is_blank, new_salt, normal_number
 from howsure.people.typed import bare, plain_form, plain_forms
 
 __all__ = [
@@ -622,11 +622,14 @@ class Step(_Content):
         Hidden correct answers; empty: not marked.
     answer : Question | None
         The question at this step, if it differs from the game's.
+    correction : str
+        The right answer, concealed, which is told after a wrong one; empty: it is not told.
     """
 
     show: Prose
     rights: tuple[Hidden, ...] = ()
     answer: Question | None = None
+    correction: str = ""
 
 
 GAVE_UP = "(gave up)"
@@ -675,17 +678,20 @@ class GameScreen(_Screen):
         *,
         answer: Question,
         salt: str | None = None,
+        corrections: Sequence[str] = (),
         **given: Any,
     ) -> GameScreen:
         """A game from what is shown and the right answers, which end up hidden: ``Game.hiding([("17", ["17"]), …], …)``.
 
-        A third part gives a step a question of its own.
+        A third part gives a step a question of its own. ``corrections`` are the right answers as they are told after a wrong one, one per step.
         """
         salt = salt or new_salt()
         made = []
         for number, (show, rights, *own) in enumerate(steps):
             question = own[0] if own else None
-            made.append(Step(show=show, rights=_hidden(salt, number, question or answer, rights), answer=question))
+            correction = conceal(salt, number, corrections[number]) if corrections else ""
+            hidden = _hidden(salt, number, question or answer, rights)
+            made.append(Step(show=show, rights=hidden, answer=question, correction=correction))
         return cls(steps=tuple(made), answer=answer, salt=salt, **given)
 
     @model_validator(mode="after")

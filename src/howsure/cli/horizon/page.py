@@ -48,6 +48,10 @@ def page(
     keep_answers: Annotated[
         bool, typer.Option("--keep-answers", help="Ask people to agree that their answers are kept as typed.")
     ] = False,
+    show_answers: Annotated[
+        bool,
+        typer.Option("--show-answers", help="Show the right answer after a wrong one, not only that it was wrong."),
+    ] = False,
     seed: Seed = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
@@ -74,6 +78,7 @@ def page(
         "with_judged": judged,
         "is_timed": timed,
         "keeps_answers": keep_answers,
+        "shows_answers": show_answers,
     }
     with progress_bar("making pages", console) as progress:
         made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)

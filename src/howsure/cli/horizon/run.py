@@ -43,6 +43,10 @@ def run(
             help="All attempts at a task in one conversation; after each answer the model is told whether it was right.",
         ),
     ] = False,
+    show_answers: Annotated[
+        bool,
+        typer.Option("--show-answers", help="With --feedback: tell the right answer after a wrong one."),
+    ] = False,
     domain: Domains = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -59,7 +63,11 @@ def run(
     from howsure.horizon.asking.task_runs import run_tasks
 
     asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "seed": seed}
-    asked |= {"shots": [int(one) for one in numbers("--shots", shots)], "feedback": feedback}
+    asked |= {
+        "shots": [int(one) for one in numbers("--shots", shots)],
+        "feedback": feedback,
+        "shows_answers": show_answers,
+    }
     done = run_tasks(tasks, model, **asked)
     _tell(done, level, output)
     output.console.json(done.as_dict())

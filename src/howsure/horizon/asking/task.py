@@ -57,6 +57,7 @@ def make_task(
     attempts: int,
     shots: int | Sequence[int] = 0,
     feedback: bool = False,
+    shows_answers: bool = False,
     judge: str | Model | None = None,
     seed: int = 0,
     cache: bool = False,
@@ -77,7 +78,9 @@ def make_task(
     return InspectTask(
         name=TASK,
         dataset=MemoryDataset(samples, name=f"{len(tasks)} tasks"),
-        solver=attempt_course(tasks, cache=cache) if feedback else attempt_task(cache=cache),
+        solver=attempt_course(tasks, shows_answers=shows_answers, cache=cache)
+        if feedback
+        else attempt_task(cache=cache),
         scorer=task_score(tasks, is_judged=judge is not None, cache=cache),
         model_roles={JUDGE: judge} if judge is not None else None,
         fail_on_error=False,  # a server's failure at one attempt is no reason to stop the others
@@ -108,8 +111,8 @@ def attempt_task(*, cache: bool = False) -> Solver:
 
 
 @solver
-def attempt_course(tasks: Sequence[Task], *, cache: bool = False) -> Solver:
-    """Ask for fresh instances one after the other, and tell after each answer whether it was right, as novices are told."""
+def attempt_course(tasks: Sequence[Task], *, shows_answers: bool = False, cache: bool = False) -> Solver:
+    """Ask for fresh instances one after the other, and tell after each answer whether it was right, and if asked what was right, as novices are told."""
 
     by_id, gate = {task.id: task for task in tasks}, Gate()
 
@@ -135,6 +138,8 @@ def attempt_course(tasks: Sequence[Task], *, cache: bool = False) -> Solver:
                 part |= {f"{name}_tokens": n for name, n in asdict(Tokens.of(state.output.usage)).items()}
             told |= {f"{name}@{attempt}": one for name, one in part.items()}
             verdict = RIGHT if value else WRONG
+            if shows_answers and not value and task.generator:
+                verdict += f" The right answer: {instance.answer}"
         told["failure"] = None
         return state
 

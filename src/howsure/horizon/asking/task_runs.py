@@ -113,7 +113,7 @@ class TaskRun(Result):
         reviews : polars.DataFrame
             The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
         """
-        names = self.replies.select("model", "task", "seed").iter_rows()
+        names = self.replies.select("model", "task", "seed", "shots").iter_rows()
         replies = self.replies.with_columns(item=pl.Series([review_item(*name) for name in names], dtype=pl.String))
         found = review_scores(reviews, self.review["item"])
         replies = replies.join(found.rename({"score": "given"}), on="item", how="left", maintain_order="left")
@@ -153,6 +153,7 @@ def run_tasks(
     judge: str | None = None,
     shots: int | Sequence[int] = 0,
     feedback: bool = False,
+    shows_answers: bool = False,
     seed: int = 0,
     judge_base_url: str | None = None,
     **asking: Any,
@@ -178,6 +179,8 @@ def run_tasks(
     feedback : bool
         Whether the attempts at a task are one conversation, in which the model is told after each answer whether it was right, as novices are. Only tasks that a program checks
         can be asked so, and without worked examples.
+    shows_answers : bool
+        With ``feedback``: whether the model is also told the right answer after a wrong one, at tasks that are new at each attempt.
     seed : int
         Seed of the instances.
     judge_base_url : str | None
@@ -194,6 +197,8 @@ def run_tasks(
         raise OptionError(
             "With feedback, a program must check every task, and there are no worked examples. Choose other domains, or leave out one of the two."
         )
+    if shows_answers and not feedback:
+        raise OptionError("Right answers are shown as part of the feedback. Ask for feedback, too.")
     asked = Asking(model, **asking)
     settings = {
         "attempts": attempts,
@@ -202,9 +207,10 @@ def run_tasks(
         "judge": judge,
         "judge_base_url": judge_base_url,
         **({"feedback": True} if feedback else {}),
+        **({"shows_answers": True} if shows_answers else {}),
     }
     run = InspectRun.of(out, asked, [settings, [task.model_dump(mode="json") for task in tasks]])
-    plan = _Plan(tuple(tasks), attempts, counts, seed, feedback)
+    plan = _Plan(tuple(tasks), attempts, counts, seed, feedback, shows_answers)
     missing = plan.missing(run.logs())
     if missing:
         judging = replace(asked, model=judge, base_url=judge_base_url, model_args={}, config={}) if judge else None
@@ -222,6 +228,7 @@ class _Plan:
     shots: tuple[int, ...]
     seed: int
     feedback: bool
+    shows_answers: bool
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -276,6 +283,7 @@ def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], j
         attempts=plan.attempts,
         shots=plan.shots,
         feedback=plan.feedback,
+        shows_answers=plan.shows_answers,
         judge=judge.made() if judge else None,
         seed=plan.seed,
         cache=True,
@@ -294,5 +302,6 @@ def _to_read(tasks: Sequence[Task], logs: Sequence[Log]) -> list[Written]:
         told = sample.metadata or {}
         if not sample.error and told.get("failure") in _TO_READ:
             whole = read_eval_log_sample(str(log.path), sample.id, sample.epoch)
-            found.append(Written(by_id[told["task"]], told["seed"], log.eval.model, whole.output.completion))
+            text = whole.output.completion
+            found.append(Written(by_id[told["task"]], told["seed"], log.eval.model, text, told.get("shots", 0)))
     return found

@@ -131,6 +131,7 @@ def make_pages(
     with_judged: bool = False,
     is_timed: bool = False,
     keeps_answers: bool = False,
+    shows_answers: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> NovicePages:
@@ -154,6 +155,8 @@ def make_pages(
         Pages for people who know the tasks, to measure how long they need: one instance per task, which is answered until the answer is right or the person gives up.
     keeps_answers : bool
         Whether the page asks people to agree that their answers are kept as typed; without it only scores and modes of failure are.
+    shows_answers : bool
+        Whether the page shows the right answer after a wrong one, at tasks that are new at each attempt; by default people are told right or wrong alone.
     seed : int
         Seed of the random numbers.
     progress : Callable[[int, int], None] | None
@@ -168,6 +171,10 @@ def make_pages(
     usable = [task for task in tasks if with_judged or task.is_verifiable]
     if is_timed:
         usable = [task for task in usable if task.is_verifiable and task.instance(0).accepted()]
+    if is_timed and shows_answers:
+        raise OptionError(
+            "A timed task stays the same until it is solved, so its answer cannot be shown. Leave out one of the two."
+        )
     if not usable:
         raise OptionError("No task of the suite is checked by a program. Add such tasks, or pass --judged.")
     salt, numbers = new_salt(), range(1, n_learners + 1) if n_learners else [0]
@@ -181,6 +188,7 @@ def make_pages(
                 (first,) * n_attempts if is_timed else tuple(range(first, first + n_attempts)),
                 opaque_id(salt, name, task.id),
                 is_timed=is_timed,
+                shows_answers=shows_answers and task.generator is not None,
             )
             for task in dealt
         ]
@@ -195,6 +203,7 @@ class _Round:
     seeds: tuple[int, ...]
     id: str
     is_timed: bool = False
+    shows_answers: bool = False
 
     @property
     def placed(self) -> PlacedTask:
@@ -210,6 +219,7 @@ class _Round:
         return GameScreen.hiding(
             steps,
             answer=answer,
+            corrections=[one.answer or "" for one in instances] if self.shows_answers and can_tell else (),
             id=self.id,
             title=title,
             text=self._introduction(can_tell=can_tell),
@@ -231,7 +241,8 @@ class _Round:
             what = f"{self.task.description}\n\nAttempts: {n}, every time a new one."
         else:
             what = f"Attempts: up to {n}, until your answer is right." if can_tell else f"Attempts: {n}."
-        told = "After each answer you are told whether it was right."
+        told = "After each answer you are told whether it was right"
+        told += ", and after a wrong one what was right." if self.shows_answers else "."
         return f"{what} {told if can_tell else 'You are not told whether an answer is right.'}"
 
 

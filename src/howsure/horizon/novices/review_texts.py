@@ -18,12 +18,13 @@ _COLUMNS = ("item", "task", "seed", "prompt", "rubric", "text")
 
 @dataclass(frozen=True)
 class Written:
-    """A text that was written at an instance of a task; ``by`` is who wrote it, which the table does not tell."""
+    """A text that was written at an instance of a task; ``by`` is who wrote it, after ``shots`` worked examples, which the table does not tell."""
 
     task: Task
     seed: int
     by: str
     text: str
+    shots: int = 0
 
 
 def review_table(texts: Iterable[Written]) -> pl.DataFrame:
@@ -34,15 +35,15 @@ def review_table(texts: Iterable[Written]) -> pl.DataFrame:
     rows = []
     for one in texts:
         instance = one.task.instance(one.seed)
-        item = review_item(one.by, one.task.id, one.seed)
+        item = review_item(one.by, one.task.id, one.seed, one.shots)
         rows.append((item, one.task.id, one.seed, instance.prompt, instance.rubric, one.text))
     schema = dict.fromkeys(_COLUMNS, pl.String) | {"seed": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("item")
 
 
-def review_item(by: str, task: str, seed: int) -> str:
+def review_item(by: str, task: str, seed: int, shots: int = 0) -> str:
     """The name of a text in a review, which does not tell who wrote it."""
-    return opaque_id("review", by, task, seed)
+    return opaque_id("review", by, task, seed, *([shots] if shots else []))
 
 
 def review_scores(reviews: pl.DataFrame, known: Iterable[str]) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -199,183 +200,291 @@ def _chain(
     return found
 
 
+class _Runs(NamedTuple):
+    """What was observed; a model that never tried a task has n = 0 there."""
+
+    successes: Floats
+    n: Floats
+    measured: Floats
+    noise: Floats
+    domain: Floats
+    family: Ints
+
+
+class _Effects(NamedTuple):
+    """What is drawn, as arrays that the steps of a sweep change in place.
+
+    ``a``, ``b`` and ``ceiling`` belong to models, ``g`` to domains, ``u`` and ``x`` to tasks, ``v`` to families, ``e`` to one model at one task. ``added`` is what a task's domain, its family and itself add.
+    """
+
+    a: Floats
+    b: Floats
+    ceiling: Floats
+    g: Floats
+    u: Floats
+    x: Floats
+    v: Floats
+    e: Floats
+    added: Floats
+
+
+class _Weights(NamedTuple):
+    """Pólya–Gamma weights, and what pulls the log-odds to the data, both with the effects of cells integrated out; ``good`` are runs that did not fail but for the ceiling."""
+
+    weight: Floats
+    pull: Floats
+    good: Floats
+
+
 @kernel
-def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bottom
+def _sample(
     successes: Floats, n: Floats, measured: Floats, noise: Floats, domain: Floats, family: Ints, n_families: int, begin: Floats,
     has_ceiling: bool, size: int, rng: np.random.Generator,  # noqa: FBT001
 ) -> _Draws:  # fmt: skip
     """One chain: draws of intercepts, slopes, ceilings, standard deviations, tasks' effects, success per cell, and domains' effects."""
     n_models, n_tasks = n.shape
     n_domains = domain.shape[1]
-    n_wide = 2 * n_models + n_domains
-    a, b, g = begin[:, 0].copy(), begin[:, 1].copy(), np.zeros(n_domains)
-    u, v, e = np.zeros(n_tasks), np.zeros(n_families), np.zeros((n_models, n_tasks))
-    x = measured.copy()
-    noise_mean = (noise**2).mean()
-    x_mean, x_var = measured.mean(), max(measured.var() - noise_mean, 0.1 * measured.var() + 1e-6)
-    good = successes.copy()
-    ceiling = np.ones(n_models)
+    runs = _Runs(successes, n, measured, noise, domain, family)
+    effects = _Effects(
+        begin[:, 0].copy(), begin[:, 1].copy(), np.ones(n_models), np.zeros(n_domains), np.zeros(n_tasks), measured.copy(), np.zeros(n_families),
+        np.zeros((n_models, n_tasks)), np.zeros(n_tasks),
+    )  # fmt: skip
+    weights = _Weights(np.zeros((n_models, n_tasks)), np.zeros((n_models, n_tasks)), successes.copy())
+    has_times = (noise**2).mean() > 0
+    x_mean, x_var = measured.mean(), max(measured.var() - (noise**2).mean(), 0.1 * measured.var() + 1e-6)
     mean_slope, slope_var = -0.5, 0.05
-    task_var, family_var, cell_var = 1.0, 1.0, 0.5
-    has_cells = False
-    for m in range(n_models):
-        for t in range(n_tasks):
-            has_cells = has_cells or n[m, t] > 1
-    if not has_cells:
-        cell_var = 0.0
+    has_cells, has_families = bool((n > 1).any()), n_families < n_tasks
+    task_var, family_var, cell_var = 1.0, 1.0 if has_families else 0.0, 0.5 if has_cells else 0.0
     helpers = np.ones(4)  # of the half-t priors
-    has_families = n_families < n_tasks
-    if not has_families:
-        family_var = 0.0
 
     kept_a, kept_b, kept_g = np.empty((size, n_models)), np.empty((size, n_models)), np.empty((size, n_domains))
     kept_ceiling, kept_spreads = np.empty((size, n_models)), np.empty((size, 3))
     kept_tasks, kept_cells = np.empty((size, n_tasks)), np.empty((size, n_models, n_tasks))
-    weight, pull = np.zeros((n_models, n_tasks)), np.zeros((n_models, n_tasks))
-    added = np.zeros(n_tasks)  # by a task's domain, its family and itself
     for step in range(_BURN_IN + size * _THIN):
-        for t in range(n_tasks):
-            added[t] = u[t] + v[family[t]]
-            for k in range(n_domains):
-                added[t] += domain[t, k] * g[k]
-        # runs that failed only because of the ceiling, then the ceilings
+        _add_up(runs, effects)
         if has_ceiling:
-            for m in range(n_models):
-                n_reached, n_stopped = 0.0, 0.0
-                for t in range(n_tasks):
-                    if n[m, t] > 0:
-                        p = _logistic(a[m] + b[m] * x[t] + added[t] + e[m, t])
-                        failed = n[m, t] - successes[m, t]
-                        share = (1 - ceiling[m]) * p / (1 - ceiling[m] * p)
-                        stopped = float(rng.binomial(int(failed), min(max(share, 0.0), 1.0))) if failed >= 1 else 0.0
-                        good[m, t] = successes[m, t] + stopped
-                        n_reached += successes[m, t]
-                        n_stopped += stopped
-                ceiling[m] = rng.beta(_CEILING_PRIOR[0] + n_reached, _CEILING_PRIOR[1] + n_stopped)
-        # Pólya–Gamma weights; cell effects are integrated out of the weights that the block below uses
-        for m in range(n_models):
-            for t in range(n_tasks):
-                if n[m, t] > 0:
-                    own = _polya_gamma(n[m, t], a[m] + b[m] * x[t] + added[t] + e[m, t], rng)
-                    weight[m, t] = own / (1 + cell_var * own)
-                    pull[m, t] = (good[m, t] - n[m, t] / 2) / (1 + cell_var * own)
-        # abilities, slopes and domains in one block; tasks, then families, are eliminated from it and drawn after
-        wide, right = np.zeros((n_wide, n_wide)), np.zeros(n_wide)
-        cross, by_task = np.zeros((n_wide, n_tasks)), np.full(n_tasks, 1 / task_var)
-        family_cross, by_family = np.zeros((n_wide, n_families)), np.zeros(n_families)
-        task_right, family_right = np.zeros(n_tasks), np.zeros(n_families)
-        for t in range(n_tasks):
-            total = 0.0
-            for m in range(n_models):
-                w, r, j = weight[m, t], pull[m, t], n_models + m
-                total += w
-                task_right[t] += r
-                wide[m, m] += w
-                wide[m, j] += w * x[t]
-                wide[j, j] += w * x[t] * x[t]
-                right[m] += r
-                right[j] += r * x[t]
-                cross[m, t] = w
-                cross[j, t] = w * x[t]
-                for k in range(n_domains):
-                    wide[m, 2 * n_models + k] += w * domain[t, k]
-                    wide[j, 2 * n_models + k] += w * x[t] * domain[t, k]
-            for k in range(n_domains):
-                i = 2 * n_models + k
-                right[i] += task_right[t] * domain[t, k]
-                cross[i, t] = total * domain[t, k]
-                for other in range(k, n_domains):
-                    wide[i, 2 * n_models + other] += total * domain[t, k] * domain[t, other]
-            by_task[t] += total
-            left = 1 / (task_var * by_task[t])  # of a task's weight, after its own effect took the rest
-            f = family[t]
-            by_family[f] += total * left
-            family_right[f] += task_right[t] * left
-            for i in range(n_wide):
-                family_cross[i, f] += cross[i, t] * left
-        for i in range(n_wide):
-            wide[i, i] += 0.01 if i < n_models else 1 / slope_var if i < 2 * n_models else 1 / _SCALE**2
-            if n_models <= i < 2 * n_models:
-                right[i] += mean_slope / slope_var
-            for j in range(i):
-                wide[i, j] = wide[j, i]
-        scaled = cross / by_task
-        wide -= scaled @ cross.T
-        right -= scaled @ task_right
-        if has_families:
-            by_family += 1 / family_var
-            scaled = family_cross / by_family
-            wide -= scaled @ family_cross.T
-            right -= scaled @ family_right
-        low = np.linalg.cholesky(wide)
-        drawn = np.linalg.solve(low.T, np.linalg.solve(low, right) + rng.standard_normal(n_wide))
-        a[:], b[:], g[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
-        if has_families:
-            given = family_right - family_cross.T @ drawn
-            for k in range(n_families):
-                v[k] = given[k] / by_family[k] + rng.standard_normal() / math.sqrt(by_family[k])
-        given = task_right - cross.T @ drawn
-        for t in range(n_tasks):
-            rest = given[t] - (by_task[t] - 1 / task_var) * v[family[t]]
-            u[t] = rest / by_task[t] + rng.standard_normal() / math.sqrt(by_task[t])
-        # true human times together with the tasks' effects
-        if noise_mean > 0:
-            for t in range(n_tasks):
-                if noise[t] == 0:
-                    continue
-                q_uu, q_ux, q_xx = 1 / task_var, 0.0, 1 / noise[t] ** 2 + 1 / x_var
-                r_u, r_x = 0.0, measured[t] / noise[t] ** 2 + x_mean / x_var
-                fixed = v[family[t]]
-                for k in range(n_domains):
-                    fixed += domain[t, k] * g[k]
-                for m in range(n_models):
-                    w = weight[m, t]
-                    rest = pull[m, t] - w * (a[m] + fixed)
-                    q_uu += w
-                    q_ux += w * b[m]
-                    q_xx += w * b[m] * b[m]
-                    r_u += rest
-                    r_x += rest * b[m]
-                x_given = q_xx - q_ux * q_ux / q_uu
-                x[t] = (r_x - q_ux * r_u / q_uu) / x_given + rng.standard_normal() / math.sqrt(x_given)
-                u[t] = (r_u - q_ux * x[t]) / q_uu + rng.standard_normal() / math.sqrt(q_uu)
-            x_mean = x.mean() + rng.standard_normal() * math.sqrt(x_var / n_tasks)
-            x_var = ((x - x_mean) ** 2).sum() / rng.chisquare(n_tasks)
-        for t in range(n_tasks):
-            added[t] = u[t] + v[family[t]]
-            for k in range(n_domains):
-                added[t] += domain[t, k] * g[k]
-        # one model at one task
+            _draw_ceilings(runs, effects, weights, rng)
+        _draw_weights(runs, effects, weights, cell_var, rng)
+        _draw_block(runs, effects, weights, mean_slope, slope_var, task_var, family_var, rng)
+        if has_times:
+            _draw_times(runs, effects, weights, task_var, x_mean, x_var, rng)
+            x_mean = effects.x.mean() + rng.standard_normal() * math.sqrt(x_var / n_tasks)
+            x_var = ((effects.x - x_mean) ** 2).sum() / rng.chisquare(n_tasks)
+        _add_up(runs, effects)
         if has_cells:
-            n_cells, squares = 0, 0.0
-            for m in range(n_models):
-                for t in range(n_tasks):
-                    if n[m, t] > 0:
-                        own = weight[m, t] / (1 - cell_var * weight[m, t])
-                        rest = pull[m, t] * (1 + cell_var * own) - own * (a[m] + b[m] * x[t] + added[t])
-                        q = own + 1 / cell_var
-                        e[m, t] = rest / q + rng.standard_normal() / math.sqrt(q)
-                        squares += e[m, t] ** 2
-                        n_cells += 1
+            n_cells, squares = _draw_cells(runs, effects, weights, cell_var, rng)
             cell_var, helpers[2] = _variance(n_cells, squares, helpers[2], _SCALE, rng)
-        # variances and the mean slope
-        task_var, helpers[0] = _variance(n_tasks, (u * u).sum(), helpers[0], _SCALE, rng)
+        task_var, helpers[0] = _variance(n_tasks, (effects.u * effects.u).sum(), helpers[0], _SCALE, rng)
         if has_families:
-            family_var, helpers[1] = _variance(n_families, (v * v).sum(), helpers[1], _SCALE, rng)
-        mean_slope = b.mean() + rng.standard_normal() * math.sqrt(slope_var / n_models)
-        slope_var, helpers[3] = _variance(n_models, ((b - mean_slope) ** 2).sum(), helpers[3], 0.5, rng)
+            family_var, helpers[1] = _variance(n_families, (effects.v * effects.v).sum(), helpers[1], _SCALE, rng)
+        mean_slope = effects.b.mean() + rng.standard_normal() * math.sqrt(slope_var / n_models)
+        slope_var, helpers[3] = _variance(n_models, ((effects.b - mean_slope) ** 2).sum(), helpers[3], 0.5, rng)
         slope_var = max(slope_var, 1e-6)
         if step >= _BURN_IN and (step - _BURN_IN) % _THIN == _THIN - 1:
             row = (step - _BURN_IN) // _THIN
-            kept_a[row], kept_b[row], kept_g[row], kept_ceiling[row] = a, b, g, ceiling
+            kept_a[row], kept_b[row], kept_g[row] = effects.a, effects.b, effects.g
+            kept_ceiling[row] = effects.ceiling
             kept_spreads[row, 0], kept_spreads[row, 1] = math.sqrt(task_var), math.sqrt(family_var)
             kept_spreads[row, 2] = math.sqrt(cell_var)
-            for t in range(n_tasks):
-                kept_tasks[row, t] = u[t] + v[family[t]]
-                for m in range(n_models):
-                    off = e[m, t] if n[m, t] > 0 else math.sqrt(cell_var) * rng.standard_normal()
-                    kept_cells[row, m, t] = ceiling[m] * _logistic(a[m] + b[m] * x[t] + added[t] + off)
+            _keep_cells(runs, effects, cell_var, kept_tasks[row], kept_cells[row], rng)
     return kept_a, kept_b, kept_ceiling, kept_spreads, kept_tasks, kept_cells, kept_g
+
+
+@kernel
+def _add_up(runs: _Runs, effects: _Effects) -> None:
+    """What a task's domain, its family and itself add to the log-odds of every model."""
+    for t in range(len(effects.u)):
+        effects.added[t] = effects.u[t] + effects.v[runs.family[t]]
+        for k in range(len(effects.g)):
+            effects.added[t] += runs.domain[t, k] * effects.g[k]
+
+
+@kernel
+def _draw_ceilings(runs: _Runs, effects: _Effects, weights: _Weights, rng: np.random.Generator) -> None:
+    """Which runs failed only because of the ceiling, then the ceilings."""
+    a, b, x, added, e = effects.a, effects.b, effects.x, effects.added, effects.e
+    n_models, n_tasks = runs.n.shape
+    for m in range(n_models):
+        n_reached, n_stopped, ceiling = 0.0, 0.0, effects.ceiling[m]
+        for t in range(n_tasks):
+            if runs.n[m, t] > 0:
+                p = _logistic(a[m] + b[m] * x[t] + added[t] + e[m, t])
+                failed = runs.n[m, t] - runs.successes[m, t]
+                share = (1 - ceiling) * p / (1 - ceiling * p)
+                stopped = float(rng.binomial(int(failed), min(max(share, 0.0), 1.0))) if failed >= 1 else 0.0
+                weights.good[m, t] = runs.successes[m, t] + stopped
+                n_reached += runs.successes[m, t]
+                n_stopped += stopped
+        effects.ceiling[m] = rng.beta(_CEILING_PRIOR[0] + n_reached, _CEILING_PRIOR[1] + n_stopped)
+
+
+@kernel
+def _draw_weights(runs: _Runs, effects: _Effects, weights: _Weights, cell_var: float, rng: np.random.Generator) -> None:
+    """Pólya–Gamma weights; cell effects are integrated out of the weights that `_draw_block` uses."""
+    a, b, x, added, e = effects.a, effects.b, effects.x, effects.added, effects.e
+    n_models, n_tasks = runs.n.shape
+    for m in range(n_models):
+        for t in range(n_tasks):
+            if runs.n[m, t] > 0:
+                own = _polya_gamma(runs.n[m, t], a[m] + b[m] * x[t] + added[t] + e[m, t], rng)
+                weights.weight[m, t] = own / (1 + cell_var * own)
+                weights.pull[m, t] = (weights.good[m, t] - runs.n[m, t] / 2) / (1 + cell_var * own)
+
+
+@kernel
+def _draw_block(
+    runs: _Runs,
+    effects: _Effects,
+    weights: _Weights,
+    mean_slope: float,
+    slope_var: float,
+    task_var: float,
+    family_var: float,
+    rng: np.random.Generator,
+) -> None:
+    """Abilities, slopes and domains in one block; tasks, then families, are eliminated from it and drawn after."""
+    n_models, n_tasks = runs.n.shape
+    n_families, n_wide = len(effects.v), 2 * n_models + len(effects.g)
+    wide, right, cross, by_task, task_right, family_cross, by_family, family_right = _equations(
+        runs, effects, weights, task_var
+    )
+    for i in range(n_wide):
+        wide[i, i] += 0.01 if i < n_models else 1 / slope_var if i < 2 * n_models else 1 / _SCALE**2
+        if n_models <= i < 2 * n_models:
+            right[i] += mean_slope / slope_var
+        for j in range(i):
+            wide[i, j] = wide[j, i]
+    scaled = cross / by_task
+    wide -= scaled @ cross.T
+    right -= scaled @ task_right
+    if n_families < n_tasks:
+        by_family += 1 / family_var
+        scaled = family_cross / by_family
+        wide -= scaled @ family_cross.T
+        right -= scaled @ family_right
+    low = np.linalg.cholesky(wide)
+    drawn = np.linalg.solve(low.T, np.linalg.solve(low, right) + rng.standard_normal(n_wide))
+    effects.a[:], effects.b[:], effects.g[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
+    if n_families < n_tasks:
+        given = family_right - family_cross.T @ drawn
+        for k in range(n_families):
+            effects.v[k] = given[k] / by_family[k] + rng.standard_normal() / math.sqrt(by_family[k])
+    given = task_right - cross.T @ drawn
+    for t in range(n_tasks):
+        rest = given[t] - (by_task[t] - 1 / task_var) * effects.v[runs.family[t]]
+        effects.u[t] = rest / by_task[t] + rng.standard_normal() / math.sqrt(by_task[t])
+
+
+@kernel
+def _equations(
+    runs: _Runs, effects: _Effects, weights: _Weights, task_var: float
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """The normal equations of the block without its priors: of abilities, slopes and domains, their rows for tasks and for families, and the weights of these."""
+    domain, family, x = runs.domain, runs.family, effects.x
+    n_models, n_tasks = runs.n.shape
+    n_domains, n_families = len(effects.g), len(effects.v)
+    n_wide = 2 * n_models + n_domains
+    wide, right = np.zeros((n_wide, n_wide)), np.zeros(n_wide)
+    cross, by_task = np.zeros((n_wide, n_tasks)), np.full(n_tasks, 1 / task_var)
+    family_cross, by_family = np.zeros((n_wide, n_families)), np.zeros(n_families)
+    task_right, family_right = np.zeros(n_tasks), np.zeros(n_families)
+    for t in range(n_tasks):
+        total = 0.0
+        for m in range(n_models):
+            w, r, j = weights.weight[m, t], weights.pull[m, t], n_models + m
+            total += w
+            task_right[t] += r
+            wide[m, m] += w
+            wide[m, j] += w * x[t]
+            wide[j, j] += w * x[t] * x[t]
+            right[m] += r
+            right[j] += r * x[t]
+            cross[m, t] = w
+            cross[j, t] = w * x[t]
+            for k in range(n_domains):
+                wide[m, 2 * n_models + k] += w * domain[t, k]
+                wide[j, 2 * n_models + k] += w * x[t] * domain[t, k]
+        for k in range(n_domains):
+            i = 2 * n_models + k
+            right[i] += task_right[t] * domain[t, k]
+            cross[i, t] = total * domain[t, k]
+            for other in range(k, n_domains):
+                wide[i, 2 * n_models + other] += total * domain[t, k] * domain[t, other]
+        by_task[t] += total
+        left = 1 / (task_var * by_task[t])  # of a task's weight, after its own effect took the rest
+        f = family[t]
+        by_family[f] += total * left
+        family_right[f] += task_right[t] * left
+        for i in range(n_wide):
+            family_cross[i, f] += cross[i, t] * left
+    return wide, right, cross, by_task, task_right, family_cross, by_family, family_right
+
+
+@kernel
+def _draw_times(
+    runs: _Runs,
+    effects: _Effects,
+    weights: _Weights,
+    task_var: float,
+    x_mean: float,
+    x_var: float,
+    rng: np.random.Generator,
+) -> None:
+    """True human times, each together with its task's effect."""
+    noise, a, b, u, x = runs.noise, effects.a, effects.b, effects.u, effects.x
+    for t in range(len(x)):
+        if noise[t] == 0:
+            continue
+        q_uu, q_ux, q_xx = 1 / task_var, 0.0, 1 / noise[t] ** 2 + 1 / x_var
+        r_u, r_x = 0.0, runs.measured[t] / noise[t] ** 2 + x_mean / x_var
+        fixed = effects.v[runs.family[t]]
+        for k in range(len(effects.g)):
+            fixed += runs.domain[t, k] * effects.g[k]
+        for m in range(len(a)):
+            w = weights.weight[m, t]
+            rest = weights.pull[m, t] - w * (a[m] + fixed)
+            q_uu += w
+            q_ux += w * b[m]
+            q_xx += w * b[m] * b[m]
+            r_u += rest
+            r_x += rest * b[m]
+        x_given = q_xx - q_ux * q_ux / q_uu
+        x[t] = (r_x - q_ux * r_u / q_uu) / x_given + rng.standard_normal() / math.sqrt(x_given)
+        u[t] = (r_u - q_ux * x[t]) / q_uu + rng.standard_normal() / math.sqrt(q_uu)
+
+
+@kernel
+def _draw_cells(
+    runs: _Runs, effects: _Effects, weights: _Weights, cell_var: float, rng: np.random.Generator
+) -> tuple[int, float]:
+    """The effects of one model at one task; their number and the sum of their squares."""
+    a, b, x, added = effects.a, effects.b, effects.x, effects.added
+    n_models, n_tasks = runs.n.shape
+    n_cells, squares = 0, 0.0
+    for m in range(n_models):
+        for t in range(n_tasks):
+            if runs.n[m, t] > 0:
+                own = weights.weight[m, t] / (1 - cell_var * weights.weight[m, t])
+                rest = weights.pull[m, t] * (1 + cell_var * own) - own * (a[m] + b[m] * x[t] + added[t])
+                q = own + 1 / cell_var
+                effects.e[m, t] = rest / q + rng.standard_normal() / math.sqrt(q)
+                squares += effects.e[m, t] ** 2
+                n_cells += 1
+    return n_cells, squares
+
+
+@kernel
+def _keep_cells(
+    runs: _Runs, effects: _Effects, cell_var: float, tasks: Floats, cells: Floats, rng: np.random.Generator
+) -> None:
+    """Write what this sweep says of each task, and of each model's success at it; a cell without runs gets an effect from its distribution."""
+    a, b, x, added = effects.a, effects.b, effects.x, effects.added
+    n_models, n_tasks = runs.n.shape
+    for t in range(n_tasks):
+        tasks[t] = effects.u[t] + effects.v[runs.family[t]]
+        for m in range(n_models):
+            off = effects.e[m, t] if runs.n[m, t] > 0 else math.sqrt(cell_var) * rng.standard_normal()
+            cells[m, t] = effects.ceiling[m] * _logistic(a[m] + b[m] * x[t] + added[t] + off)
 
 
 @kernel

@@ -91,3 +91,10 @@ const hidden = (salt, part, answer) => sha256(`${salt}\n${part}\n${answer}`).sli
 
 const isRight = (salt, part, question, answer, rights) => answerForms(question, answer).some((form) => rights.includes(hidden(salt, part, form)));
 
+
+// What `conceal` made of a text, undone.
+const revealed = (salt, part, concealed) => {
+  const bytes = Uint8Array.from(atob(concealed), (letter) => letter.charCodeAt(0));
+  const stream = Array.from({ length: Math.floor(bytes.length / 32) + 1 }, (_, block) => sha256(`${salt}\n${part}\ntold\n${block}`)).join("");
+  return new TextDecoder().decode(bytes.map((byte, place) => byte ^ parseInt(stream.slice(2 * place, 2 * place + 2), 16)));
+};

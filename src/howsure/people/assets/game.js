@@ -8,6 +8,7 @@ class GameScreen extends Screen {
     this.shown = make("div", { class: "shown", role: "status" }, this.counter, this.value);
     this.box = make("div", { class: "reply" });
     this.giving = button(worded("give_up"), () => this.giveUp(), { class: "quiet" });
+    this.hasGivenUp = false;
     this.verdict = make("p", { class: "verdict", tabindex: -1 });
     this.intro = make("div", {}, ...paragraphs(this.screen.text));
     this.isTold = false;
@@ -75,8 +76,8 @@ class GameScreen extends Screen {
     if (!this.record.begun) return this.begin();
     if (this.isTold) return this.goOn();
     if (this.isOver()) return true;
-    if (super.advance()) this.take();
-    return false;
+    if (this.hasGivenUp) return this.note(GAVE_UP);
+    return super.advance() && this.note(this.asked[0].answer);
   }
 
   begin() {
@@ -85,29 +86,35 @@ class GameScreen extends Screen {
     return false;
   }
 
-  take() {
+  note(answer) {
     const { record } = this;
-    record.steps.push({ answer: this.asked[0].answer, ms: record.open_ms });
+    record.steps.push({ answer, ms: record.open_ms });
     record.open_ms = 0;
-    if (this.screen.tells) this.tell();
+    if (this.screen.tells && answer !== GAVE_UP) this.tell();
     else this.turn();
+    return false;
   }
 
+  // By way of the page's own button, which counts the time until now and changes its label.
   giveUp() {
-    const { record } = this;
-    record.steps.push({ answer: GAVE_UP, ms: record.open_ms });
-    record.open_ms = 0;
-    this.turn();
+    this.hasGivenUp = true;
+    this.next();
   }
 
   tell() {
     const mark = this.mark(this.record.steps.length - 1);
     this.isTold = true;
     this.asked[0].freeze();
-    this.verdict.textContent = mark === null ? worded("noted") : mark ? worded("right") : worded("wrong");
+    this.verdict.textContent = mark === null ? worded("noted") : mark ? worded("right") : this.corrected();
     this.saved();
     this.draw();
     this.verdict.focus();
+  }
+
+  corrected() {
+    const number = this.record.steps.length - 1;
+    const { correction } = this.screen.steps[number];
+    return correction ? `${worded("wrong")} ${worded("right_answer", { answer: revealed(this.screen.salt, number, correction) })}` : worded("wrong");
   }
 
   goOn() {

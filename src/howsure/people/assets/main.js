@@ -45,6 +45,7 @@ class Flow {
     this.clock.beat();
     this.state.at = at;
     this.view = at < this.steps.length ? this.steps[at]() : new ReadyScreen(this.content.screens.at(-1));
+    this.view.next = () => this.next();
     if (this.view.record) this.view.record.visits += 1;
     this.atHand(at);
     this.draw(this.view.screen.title, this.view.elements(), this.moves(at));

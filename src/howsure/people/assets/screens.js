@@ -1,5 +1,5 @@
 // One class a kind of screen. A screen has elements to show, questions that keys can reach, and decides in `advance` whether
-// the person may go on; `label` is what its button says, and while `holds` is true there is no way back.
+// the person may go on; `label` is what its button says, and while `holds` is true there is no way back. `next` is that button, pressed.
 class Screen {
   constructor(screen, record, saved) {
     this.screen = screen;

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from howsure.errors import InputError
-from howsure.people import BuiltPage, Consent, Item, QuizScreen, canonical, digest, read_pages
+from howsure.people import BuiltPage, Item, QuizScreen, read_pages
 from howsure.people.protocol import Screen
-from howsure.safe_io import write_atomic
+from howsure.people.rehearsal import seen_record, signed_answers, write_answers
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.pages import ANSWER, GUESS, option_value
 from howsure.study.protocol import ItemStudy, Study
 from howsure.tables import Ratings
 
-__all__ = ["fill_in", "seen_record", "signed_answers"]
+__all__ = ["fill_in", "passed_record"]
 
-_BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
-_READING = 30_000
 _GUESSING = 0.1  # of the time that the pair took before
 _Rated = dict[str, tuple[float, float]]
 
@@ -39,16 +36,13 @@ def fill_in(packet: str | os.PathLike[str], ratings: Ratings, folder: str | os.P
     """
     packet, key = Path(packet), StudyKey.read(Path(packet) / KEY)
     sent = _by_rater(ratings)
-    written = []
-    for page in read_pages(packet).values():
-        rater = page.page.rater
-        if (body := _result(key, page, sent.get(rater, {}))) is not None:
-            written.append(write_atomic(Path(folder) / f"answers-{rater}.json", canonical(body) + "\n"))
-    if not written:
+    pages = [(page.page.rater, page) for page in read_pages(packet).values()]
+    filled = {rater: body for rater, page in pages if (body := _result(key, page, sent.get(rater, {}))) is not None}
+    if not filled:
         raise InputError(
             f"{packet}: no page is for a rater with ratings for all its items. Simulate as many raters as pages."
         )
-    return written
+    return write_answers(folder, filled)
 
 
 def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
@@ -60,7 +54,7 @@ def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
     return found
 
 
-def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
+def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> str | None:
     placed, study = key.placed(page.page.rater), key.study
     if not isinstance(study, Study):
         raise InputError("These pages are no study of pairs against a gold standard; `rate_items` fills them in.")
@@ -70,30 +64,17 @@ def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict
     return signed_answers(page, page.page.rater, screens)
 
 
-def signed_answers(page: BuiltPage, rater: str, screens: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A rater's answers to a page as the page would send them: begun at a fixed time, ended when all screens were seen."""
-    ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
-    begun, finished = (time.isoformat(timespec="milliseconds").replace("+00:00", "Z") for time in (_BEGUN, ended))
-    who = {"format": "howsure-result/1", "page": page.digest, "rater": rater}
-    body = {**who, "started": begun, "finished": finished, "reloads": 0, "screens": dict(screens)}
-    return {**body, "digest": digest(body)}
-
-
-def seen_record(study: Study | ItemStudy, screen: Screen) -> dict[str, Any]:
-    """What a willing rater leaves on any screen before the questions of an item: time, consent, the quiz done right."""
-    seen = {"kind": screen.kind, "ms": _READING, "visits": 1}
-    if isinstance(screen, Consent):
-        return {**seen, "agreed": True}
+def passed_record(study: Study | ItemStudy, screen: Screen) -> dict[str, Any]:
+    """What a willing rater leaves on any screen before the questions of an item: a quiz is done right."""
+    seen = seen_record(screen)
     if isinstance(screen, QuizScreen) and study.quiz:
         rights = {f"q{n}": option_value(one.options.index(one.right)) for n, one in enumerate(study.quiz.questions, 1)}
         return {**seen, "answers": rights, "tries": [rights]}
-    if isinstance(screen, Item):
-        return {**seen, "answers": {name: admitted[0] for name, admitted in screen.admits.items()}, "revisions": {}}
     return seen
 
 
 def _record(study: Study, screen: Screen, placed: PlacedItem | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
-    seen = seen_record(study, screen)
+    seen = passed_record(study, screen)
     if placed is None or not isinstance(screen, Item):
         return seen
     given = rated[placed.item]

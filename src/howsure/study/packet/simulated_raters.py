@@ -16,14 +16,14 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.people import Item, canonical, read_pages
+from howsure.people import Item, read_pages
 from howsure.people.protocol import Answer, Screen
+from howsure.people.rehearsal import signed_answers, write_answers
 from howsure.results import Provenance, Result
-from howsure.safe_io import write_atomic
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, item_questions, option_value
-from howsure.study.packet.rehearsal import seen_record, signed_answers
+from howsure.study.packet.rehearsal import passed_record
 from howsure.study.protocol import ItemQuestion, ItemStudy, plain_text
 
 __all__ = ["ItemCrowd", "SimulatedAnswers", "rate_items"]
@@ -96,8 +96,7 @@ class SimulatedAnswers(Result):
 
     def save_answers(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the files that raters would send back."""
-        pairs = zip(self.raters, self.answers, strict=True)
-        return [write_atomic(Path(folder) / f"answers-{rater}.json", text + "\n") for rater, text in pairs]
+        return write_answers(folder, dict(zip(self.raters, self.answers, strict=True)))
 
 
 def rate_items(
@@ -141,7 +140,7 @@ def rate_items(
         screens = {screen.id: _record(world, screen, placed.get(screen.id), severity) for screen in page.page.screens}
         if stays:
             raters.append(page.page.rater or "rater")
-            texts.append(canonical(signed_answers(page, raters[-1], screens)))
+            texts.append(signed_answers(page, raters[-1], screens))
     settings = {**vars(crowd), "n_raters": len(raters)}
     return SimulatedAnswers(
         truth=world.truth(),
@@ -266,7 +265,7 @@ class _World:
 
 
 def _record(world: _World, screen: Screen, placed: PlacedItem | None, severity: float) -> dict[str, Any]:
-    seen = seen_record(world.study, screen)
+    seen = passed_record(world.study, screen)
     if placed is None or not isinstance(screen, Item):
         return seen
     if placed.item.startswith(ATTENTION):
