@@ -117,7 +117,7 @@ def test_the_recommendation_names_price_and_biases_of_the_judge_it_recommends():
         texts=folder / "texts.csv",
         costs=folder / "costs.csv",
     )
-    use, biased, *_ = found.recommendation
+    use, biased = found.recommendation[0], found.caveats[0]
     judge = use.removeprefix("quality: use ").partition(" ")[0]
     row = found.to_frame("bench").row(by_predicate=pl.col("judge") == judge, named=True)
     assert f"{row['cost_for_precision']:.3g}, where people's labels alone cost {row['cost_of_labels_alone']:.3g}" in use
@@ -285,7 +285,8 @@ def test_the_bench_shows_how_far_attacks_move_each_judge_beside_its_agreement():
     assert "under the worst attack" not in bench_table(clean).columns
     same = ["judge", "agreement", "bias", "may_replace"]
     assert found.to_frame("bench").select(same).equals(clean.to_frame("bench").select(same))
-    assert len(found.recommendation) == len(clean.recommendation) + 1
+    assert found.recommendation == clean.recommendation
+    assert len(found.caveats) == len(clean.caveats) + 1
 
 
 def test_orders_beside_two_files_of_judges_count_once():
@@ -308,9 +309,9 @@ def test_a_recommended_judge_that_attacks_move_is_told_with_one_that_they_do_not
     weak = [*rated("weak", 0.3, items), *rated("weak", 0.3, attacked, 1.0)]
     firm = [*rated("firm", 0.35, items), *rated("firm", 0.35, attacked)]
     frames = [pl.DataFrame(rows, schema=columns, orient="row") for rows in (people, weak + firm, firm)]
-    told = study.bench(frames[0], frames[1]).recommendation
+    told = study.bench(frames[0], frames[1]).caveats
     assert any(re.match(r"q: attacks move weak: injection 1.*use firm, which no attack moves", one) for one in told)
-    told = study.bench(frames[0], frames[2]).recommendation
+    told = study.bench(frames[0], frames[2]).caveats
     assert "q: no attack moves firm significantly (Holm-corrected)." in told
 
 

@@ -89,5 +89,5 @@ def _tell(found: JudgeBench, output: Output) -> None:
     for block in (bench_table(found, is_short=True), bench_effects(found)):
         if block is not None:
             output.console.table(block.caption, block.columns, block.rows)
-    for sentence in found.recommendation:
+    for sentence in (*found.recommendation, *found.caveats):
         output.console.say(sentence)

@@ -86,7 +86,9 @@ class JudgeBench(Result):
     raters : tuple of str
         The people.
     recommendation : tuple of str
-        Which judge to use, and what to know about it.
+        Which judge to use, and whether a panel of all is better.
+    caveats : tuple of str
+        What to know about that judge: its biases, attacks that move it, the power of the test.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -96,6 +98,7 @@ class JudgeBench(Result):
     kind: str
     raters: tuple[str, ...]
     recommendation: tuple[str, ...]
+    caveats: tuple[str, ...]
     provenance: Provenance
 
     @property
@@ -104,8 +107,9 @@ class JudgeBench(Result):
         return dict(self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The tables and the recommendation."""
-        return super().as_dict() | {"kind": self.kind, "recommendation": list(self.recommendation)}
+        """The tables, the recommendation and its caveats."""
+        told = {"recommendation": list(self.recommendation), "caveats": list(self.caveats)}
+        return super().as_dict() | {"kind": self.kind} | told
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -198,8 +202,15 @@ def bench(
         cost_label=cost_label,
         level=level,
     )
+    rows = found.frames()
+    recommendation, caveats = found.recommend()
     return JudgeBench(
-        rows=found.frames(), kind=kind, raters=raters, recommendation=tuple(found.recommend()), provenance=provenance
+        rows=rows,
+        kind=kind,
+        raters=raters,
+        recommendation=tuple(recommendation),
+        caveats=tuple(caveats),
+        provenance=provenance,
     )
 
 
@@ -470,9 +481,10 @@ class _Bench:
             if name in self.rows
         }
 
-    def recommend(self) -> list[str]:
-        """Which judge to use for each dimension, from the tests that the tables show."""
-        told = []
+    def recommend(self) -> tuple[list[str], list[str]]:
+        """Which judge to use for each dimension, from the tests that the tables show; and what to know about it."""
+        told: list[str] = []
+        caveats: list[str] = []
         for dimension in dict.fromkeys(row["dimension"] for row in self.rows["bench"]):
             rows = [row for row in self.rows["bench"] if row["dimension"] == dimension and row["agreement"] is not None]
             single = [row for row in rows if row["judge"] in self.names]
@@ -515,8 +527,8 @@ class _Bench:
                 and (row["value_low"] > 0 or row["value_high"] < 0)
             ]
             if moved:
-                told.append(f"{dimension}: {chosen['judge']} is biased beyond people: {'; '.join(moved)}.")
-            told += self._resistance(dimension, chosen["judge"], able, tested)
+                caveats.append(f"{dimension}: {chosen['judge']} is biased beyond people: {'; '.join(moved)}.")
+            caveats += self._resistance(dimension, chosen["judge"], able, tested)
             panel = next((row for row in rows if row["judge"] == PANEL), None)
             p = None if panel is None else tested.get(frozenset((PANEL, best["judge"])))
             if panel is not None and p is not None:
@@ -529,10 +541,10 @@ class _Bench:
                 told.append(f"{dimension}: {worth}, {stated('p', p)} (Holm-corrected).")
             power = self.power.get(dimension)
             if power is not None and power.value is not None and power.value < 0.8 and chosen["may_replace"] != "yes":
-                told.append(
+                caveats.append(
                     f"{dimension}: the alternative-annotator test has little power here: a judge exactly as good as a rater would pass in about {power.value:.0%} of such studies. Not passing does not show that the judge is worse."
                 )
-        return told
+        return told, caveats
 
     def _resistance(
         self, dimension: str, chosen: str, able: list[dict[str, Any]], tested: Mapping[frozenset[str], float | None]

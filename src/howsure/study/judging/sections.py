@@ -341,8 +341,9 @@ def bench_sections(found: JudgeBench) -> list[Section]:
         details.append(TableBlock(["dimension", "judge", "weight"], weights, f"Weights of the {PANEL}."))
     recommended = Section(
         "Which judge to use",
-        [Text("\n\n".join(found.recommendation)), *main],
+        [Text("\n\n".join((*found.recommendation, *found.caveats))), *main],
         found=list(found.recommendation),
+        caveat=" ".join(found.caveats),
         question="Which judge should be used?",
         headline=charts.get("bench"),
         verdict="Recommendation",
