@@ -50,13 +50,13 @@ def run_collector():
     from howsure.people.store import ANSWERS, Store
 
     @contextlib.contextmanager
-    def run(folder, *, n_raters=None, port=0, is_open=False, **options):
+    def run(folder, *, n_raters=None, port=0, is_open=False, is_proxied=False, **options):
         store = Store(folder / ANSWERS)
         finished = []
         packet = open_packet(folder, n_raters, is_open=is_open)
         collector = Collector(packet, store, on_final=finished.append, **options)
         bound = listen("127.0.0.1", port)
-        running = server(collector)
+        running = server(collector, is_proxied=is_proxied)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})
         address = f"http://127.0.0.1:{bound.getsockname()[1]}"
         thread.start()

@@ -276,6 +276,28 @@ def test_the_second_half_of_an_address_of_ipv6_is_one_network(hosts, n_networks)
     assert len({_network(one) for one in requests}) == n_networks
 
 
+@pytest.mark.parametrize(
+    ("is_proxied", "headers", "statuses"),
+    [
+        (False, ("192.0.2.1", "192.0.2.2"), [303, 429]),
+        (True, ("192.0.2.1", "192.0.2.2"), [303, 303]),
+        (True, ("203.0.113.1, 192.0.2.1", "203.0.113.2, 192.0.2.1"), [303, 429]),
+        (True, ("home 1", "home 2"), [303, 429]),
+    ],
+    ids=["no proxy", "proxy", "proxy that appends", "no addresses"],
+)
+def test_a_visitor_cannot_choose_the_address_that_limits_count(
+    open_folder, run_collector, is_proxied, headers, statuses
+):
+    limits = Limits(seats_per_address=1)
+    with run_collector(open_folder(4), is_open=True, is_proxied=is_proxied, limits=limits) as running:
+        given = [
+            join(running.open, browser(), f"pid{number}", headers={"X-Forwarded-For": one}).status_code
+            for number, one in enumerate(headers)
+        ]
+    assert given == statuses
+
+
 def test_a_live_study_prefers_pages_with_open_items_and_ends_when_it_is_decided(open_folder, run_collector):
     items = {"r001": ["x", "y"], "r002": ["x", "z"], "r003": ["y", "z"]}
     looks = []
@@ -294,6 +316,7 @@ def test_a_live_study_prefers_pages_with_open_items_and_ends_when_it_is_decided(
         assert join(running.open, browser(), "cid").status_code == 410
         told = running.collector.progress()
         assert told["decision"] == "2 looks"
+        assert told["is_over"]
         assert {row["item"]: row["done"] for row in told["quotas"]["rows"]} == {"x": 1, "y": 2, "z": 1}
 
 

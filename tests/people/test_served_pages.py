@@ -2,9 +2,11 @@
 
 import json
 
+import httpx
 import pytest
 
 from howsure.people import answer_rows, read_results
+from howsure.people.fielding import Decision
 
 from .browsing import begin, heading, press, rate
 from .page_examples import HOSTILE, answered, study_page, track_page
@@ -157,12 +159,30 @@ def test_the_researchers_view_is_live_and_accessible(width, browser_page, axe, r
         built = running.collector.packet.invitations[1].page
         running.collector.store.keep_final("r2", built.digest, "d", json.dumps(answered(built)))
         page.get_by_text("1 finished, 0 begun, 1 not yet begun.").wait_for()
-        assert HOSTILE.split("\x00")[0].strip() in page.locator("#raters tr").nth(1).inner_text().replace(
-            "\u2028\u2029", "\u2028\u2029"
-        )
+        assert HOSTILE.split("\x00")[0].strip() in page.locator("#raters .more").inner_text()
         assert not page.evaluate("'owned' in globalThis")
         assert axe(page) == []
         with page.expect_download() as waiting:
             page.get_by_role("link", name="Download all final answers").click()
         assert waiting.value.path().read_text() == running.collector.store.finals()[0].text + "\n"
         page.close()  # it asks again and again, and complains when the server is gone
+
+
+def test_the_researchers_view_of_an_open_study_lists_who_came_and_says_when_it_is_over(
+    browser_page, run_collector, tmp_path
+):
+    for rater in ("r1", "r2", "r3"):
+        study_page(rater).save(tmp_path / f"{rater}.html")
+
+    def decide(finals):
+        return Decision(is_over=bool(finals), message=f"{len(finals)} so far.")
+
+    with run_collector(tmp_path, is_open=True, decide=decide, checks=lambda page, result: []) as running:
+        page = browser_page(f"{running.open}?PROLIFIC_PID=ann")
+        built = running.collector.packet.invitations[0].page
+        httpx.post(f"{page.url}result", json=answered(built))
+        page.goto(running.admin)
+        page.get_by_text("1 finished, 0 begun, 2 places not needed.").wait_for()
+        assert page.locator("#decision").inner_text() == "1 so far. The study is over: nobody else is taken in."
+        assert page.locator("#raters th").all_inner_texts() == ["r1"]
+        page.close()

@@ -47,6 +47,41 @@ def test_label_studio_skips_cancelled_annotations_and_regions(tmp_path):
     assert account.n_unexplained == 0
 
 
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".tsv"])
+def test_label_studio_reads_one_row_per_annotation(suffix, tmp_path):
+    """JSON-MIN and CSV have the task's own columns beside the questions; several choices and regions are JSON."""
+    rows = [
+        {"id": task, "annotation_id": 10 * task + who, "annotator": who, "lead_time": 2.5, "created_at": "2024-01-01",
+         "text": f"text {task}", "quality": 3 + who, "tone": "calm", "topics": {"choices": ["b", "a"]}, "ner": [{"start": 0, "end": 2, "labels": ["X"]}]}
+        for task in (1, 2) for who in (1, 2)
+    ]  # fmt: skip
+    path = tmp_path / f"export{suffix}"
+    if suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        flat = [{name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()} for row in rows]  # fmt: skip
+        pl.DataFrame(flat).write_csv(path, separator="\t" if suffix == ".tsv" else ",")
+    table = sources.read(path, metric="quality")
+    assert table.frame.select(*COLUMNS, "seconds").rows()[0] == ("1", "1", "quality", 4.0, 2.5)
+    words = sources.read(path)
+    assert {*words.frame.select("dimension", "value").rows()} == {("tone", "calm"), ("topics", "a + b")}
+    account = sources.account(path)
+    assert account.left_out["column text, which belongs to the task"] == 4
+    assert account.left_out["a region or span, which is no rating"] == 4
+    assert account.n_unexplained == 0
+
+
+def test_label_studio_leaves_comments_out(tmp_path):
+    results = [
+        {"from_name": "q", "to_name": "t", "type": "rating", "value": {"rating": 4}},
+        {"from_name": "why", "to_name": "t", "type": "textarea", "value": {"text": ["Too long."]}},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": results}]}]))
+    assert sources.read(path).frame["dimension"].to_list() == ["q"]
+    assert sources.account(path).left_out == {"a comment, which is no rating": 1}
+
+
 def test_argilla_reads_flat_and_nested_records(tmp_path):
     flat = {"id": "r1", "text": "…", "q.responses": ["good", "bad"], "q.responses.users": ["u1", "u2"], "q.responses.status": ["submitted", "draft"]}  # fmt: skip
     (tmp_path / "flat.jsonl").write_text(json.dumps(flat) + "\n")
@@ -75,6 +110,15 @@ def test_potato_names_the_user_by_the_folder(tmp_path):
     assert sources.account(path).left_out == {"a span, which is no rating": 1}
 
 
+def test_potato_reads_a_table_of_all_users(tmp_path):
+    lines = ["user\tinstance_id\tdisplayed_text\tq:::1\tq:::2\ttone:::calm\ttone:::sad"]
+    lines += ["ann\tx\t…\ttrue\t\t\ttrue", "bob\tx\t…\t\ttrue\ttrue\ttrue"]
+    (tmp_path / "annotated_instances.tsv").write_text("\n".join(lines) + "\n")
+    path = tmp_path / "annotated_instances.tsv"
+    assert sources.read(path).frame.select(COLUMNS).rows() == [("ann", "x", "q", 1.0), ("bob", "x", "q", 2.0)]
+    assert sources.read(path, metric="tone").frame["value"].to_list() == ["sad", "calm + sad"]
+
+
 def test_prodigy_reads_choices_and_binary_answers(tmp_path):
     base = {"text": "…", "_input_hash": 5, "_task_hash": 6, "_annotator_id": "set-kim"}
     lines = [
@@ -98,6 +142,13 @@ def test_mechanical_turk_reads_options_forms_and_rejections(tmp_path):
     assert sources.account(tmp_path / "b.csv").left_out == {"a rejected assignment": 1}
 
 
+def test_mechanical_turk_reads_numbers_beside_words(tmp_path):
+    head = "HITId,WorkerId,AssignmentId,Input.item,Answer.quality,Answer.comment\n"
+    (tmp_path / "b.csv").write_text(head + "h1,w1,a1,x,4,=1+1\nh1,w2,a2,x,2,\n")
+    assert sources.read(tmp_path / "b.csv").frame["value"].to_list() == [4.0, 2.0]
+    assert sources.read(tmp_path / "b.csv", metric="comment").frame["value"].to_list() == ["=1+1"]
+
+
 def test_numbers_and_words_of_one_file_are_read_one_after_the_other(tmp_path):
     both = [
         {"rater": "a", "item": "x", "dimension": "q", "value": 3},
@@ -108,7 +159,8 @@ def test_numbers_and_words_of_one_file_are_read_one_after_the_other(tmp_path):
     path.write_text(json.dumps([{"id": "x", "fields": {}, "responses": responses}]))
     table = sources.read(path)
     assert table.frame["dimension"].to_list() == ["q"]
-    assert any("--metric NAME reads one dimension" in note for note in table.notes)
+    assert any("--dimension NAME (in Python, metric) reads one dimension" in note for note in table.notes)
+    assert read_ratings(path, categories=True, dimension="w").frame["value"].to_list() == ["no"]
     assert sources.read(path, metric="w").frame["value"].to_list() == ["no"]
     with pytest.raises(OptionError, match="No dimension in these ratings called 'z'"):
         sources.read(path, metric="z")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 from howsure import study
+from howsure.cli.study.validate import orders_beside
 from howsure.errors import InputError, OptionError
 from howsure.stats.drift import simulate_runs
 from howsure.stats.judges import (
@@ -21,8 +23,10 @@ from howsure.stats.judges import (
 from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
 from howsure.study.judging.bench import drift, style_of
 from howsure.study.judging.ratings import Reply, joined, summarise_replies
+from howsure.study.judging.sections import bench_table
 from howsure.study.judging.simulator import simulate_bench
 from howsure.study.verdict import Criterion
+from howsure.tables import Ratings
 from study.judging import small_study
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +117,7 @@ def test_the_recommendation_names_price_and_biases_of_the_judge_it_recommends():
         texts=folder / "texts.csv",
         costs=folder / "costs.csv",
     )
-    use, biased, *_ = found.recommendation
+    use, biased = found.recommendation[0], found.caveats[0]
     judge = use.removeprefix("quality: use ").partition(" ")[0]
     row = found.to_frame("bench").row(by_predicate=pl.col("judge") == judge, named=True)
     assert f"{row['cost_for_precision']:.3g}, where people's labels alone cost {row['cost_of_labels_alone']:.3g}" in use
@@ -256,6 +260,59 @@ def test_drift_and_its_exit_code(command, tmp_path):
     quiet, loud = command("study", "drift", *paths[:3]), command("study", "drift", *paths)
     assert (quiet.returncode, loud.returncode) == (0, 1)
     assert "run" in loud.stdout
+
+
+def test_the_bench_shows_how_far_attacks_move_each_judge_beside_its_agreement():
+    world = simulate_bench(n_items=60, n_raters=4, seed=2)
+    judges = Ratings.union([world.judges, world.attacked])
+    found = study.bench(world.people, judges)
+    clean = study.bench(world.people, world.judges)
+    apart = study.attack(judges).rows
+    rows = {row["judge"]: row for row in found.to_frame("bench").iter_rows(named=True)}
+    assert found.to_frame("attacks").equals(apart)
+    for judge, row in rows.items():
+        mine = apart.filter(judge=judge)
+        if mine.is_empty():  # a panel was not attacked
+            assert row["attack_shift"] is None
+            continue
+        worst = mine.sort("shift").row(-1, named=True)
+        assert (row["worst_attack"], row["attack_shift"]) == (worst["attack"], worst["shift"])
+        # simultaneous over four attacks, so wider than that of one
+        assert row["attack_shift_low"] < worst["shift_low"] < worst["shift_high"] < row["attack_shift_high"]
+    assert rows["cedar/small"]["worst_attack"] == "injection"
+    assert rows["cedar/small"]["attack_shift_low"] > 0
+    assert "under the worst attack" in bench_table(found, is_short=True).columns
+    assert "under the worst attack" not in bench_table(clean).columns
+    same = ["judge", "agreement", "bias", "may_replace"]
+    assert found.to_frame("bench").select(same).equals(clean.to_frame("bench").select(same))
+    assert found.recommendation == clean.recommendation
+    assert len(found.caveats) == len(clean.caveats) + 1
+
+
+def test_orders_beside_two_files_of_judges_count_once():
+    one, two = (orders_beside(None, [BENCH / name for name in names]) for names in (["judges.csv"], ["judges.csv", "attacked.csv"]))  # fmt: skip
+    assert len(one.frame) == len(two.frame)
+
+
+def test_a_recommended_judge_that_attacks_move_is_told_with_one_that_they_do_not_move():
+    rng = np.random.default_rng(3)
+    quality = rng.normal(3, 1, 60)
+
+    def rated(name, noise, items, shift=0.0):
+        given = np.round(quality[: len(items)] + shift + rng.normal(0, noise, len(items)), 2)
+        return [(name, item, "q", value) for item, value in zip(items, given, strict=True)]
+
+    items = [f"i{n}" for n in range(60)]
+    attacked = [f"{item}.attack-injection" for item in items[:30]]
+    columns = ["rater", "item", "dimension", "value"]
+    people = [row for n in range(4) for row in rated(f"p{n}", 0.7, items)]
+    weak = [*rated("weak", 0.3, items), *rated("weak", 0.3, attacked, 1.0)]
+    firm = [*rated("firm", 0.35, items), *rated("firm", 0.35, attacked)]
+    frames = [pl.DataFrame(rows, schema=columns, orient="row") for rows in (people, weak + firm, firm)]
+    told = study.bench(frames[0], frames[1]).caveats
+    assert any(re.match(r"q: attacks move weak: injection 1.*use firm, which no attack moves", one) for one in told)
+    told = study.bench(frames[0], frames[2]).caveats
+    assert "q: no attack moves firm significantly (Holm-corrected)." in told
 
 
 def test_attacks_change_answers_and_shifts_are_paired():

@@ -123,6 +123,14 @@ def test_pages_tell_neither_items_nor_systems(tmp_path):
     assert StudyPacket.load(packet.save(tmp_path / "p")[0].parent).shown == packet.shown
 
 
+def test_the_key_of_a_response_is_its_number():
+    """Keys choose options by their place: a tie between the two responses would make 2 a tie, and 3 Response 2."""
+    study = item_study([{"name": "q", "type": "pairwise", "question": "?", "ties": True, "both_bad": True}])
+    screen = next(one for one in build(study, n_raters=1).pages[0].page.screens if one.kind == "item")
+    titles = [passage.label for passage in screen.passages]
+    assert [option.label for option in screen.questions[0].options][:2] == titles
+
+
 def test_two_screens_of_one_item_do_not_follow_each_other():
     study = item_study([{"name": "q", "type": "rating", "question": "?"}])
     for row in build(study, n_raters=6).shown:

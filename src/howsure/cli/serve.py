@@ -197,7 +197,7 @@ def _run(
         console.notes(["answers are sent unencrypted; outside a trusted network put a proxy with TLS in front"])
     with contextlib.suppress(KeyboardInterrupt):
         _print_links(packet, base.rstrip("/"), console)
-        serve(collector, bound)
+        serve(collector, bound, is_proxied=url is not None)
     console.say(f"\nStopped: {counter}. All answers are in {packet.folder / ANSWERS}.")
 
 

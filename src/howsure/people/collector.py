@@ -12,7 +12,7 @@ front of it, on a name of its own or under a path, and give its address to ``how
     }
 
 Tokens are part of the address: switch off the proxy's access log, or let only yourself read it. A visitor's address is
-taken from ``X-Forwarded-For`` when the proxy runs on the same machine.
+taken from ``X-Forwarded-For`` when an address was given (so that a proxy is in front) and the proxy runs on the same machine.
 
 The open link hands out the pages in turn to people who bring an id (``?PROLIFIC_PID=…``). One browser gets one page, known by a
 cookie, and an id that has a page in one browser gets none in another, so knowing somebody's id opens nothing. A place whose owner
@@ -170,6 +170,7 @@ class Collector:
             "n_flagged": sum(bool(row["signs"]) for row in rows),
             "is_open": bool(self.packet.open),
             "decision": self._decision.message if self._decision else "",
+            "is_over": bool(self._decision and self._decision.is_over),
             "quotas": self._quota_rows(finals, sitting),
         }
         return {**told, "raters": rows}
@@ -497,7 +498,7 @@ def _network(request: Request) -> str:
     try:
         found = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return host
+        return ""  # a proxy that passes on what a visitor wrote there: all of them together count as one
     if isinstance(found, ipaddress.IPv4Address):
         return host
     return str(found.ipv4_mapped or ipaddress.ip_network((int(found) >> 64 << 64, 64)))

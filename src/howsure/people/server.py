@@ -30,9 +30,9 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(collector: Collector, bound: socket.socket) -> None:
+def serve(collector: Collector, bound: socket.socket, *, is_proxied: bool = False) -> None:
     """Serve until interrupted; requests under way are finished before `KeyboardInterrupt` goes on."""
-    serving = server(collector).serve(sockets=[bound])
+    serving = server(collector, is_proxied=is_proxied).serve(sockets=[bound])
     try:
         with asyncio.Runner() as runner:
             runner.run(serving)
@@ -40,8 +40,12 @@ def serve(collector: Collector, bound: socket.socket) -> None:
         serving.close()  # an interruption before the loop began leaves it unawaited, which would print a warning
 
 
-def server(collector: Collector) -> uvicorn.Server:
-    """The web server, not yet running."""
+def server(collector: Collector, *, is_proxied: bool = False) -> uvicorn.Server:
+    """The web server, not yet running.
+
+    Without a proxy in front, a visitor could write any address into ``X-Forwarded-For``, so the header is believed only with ``is_proxied``, and then
+    only from this machine or from the addresses in the environment variable ``FORWARDED_ALLOW_IPS``.
+    """
     head_seconds = collector.limits.head_seconds
 
     class Prompt(_Prompt):
@@ -57,6 +61,7 @@ def server(collector: Collector) -> uvicorn.Server:
         log_level="error",
         access_log=False,  # links are secret
         server_header=False,
+        proxy_headers=is_proxied,
         limit_concurrency=collector.limits.connections,
         timeout_keep_alive=int(head_seconds),
         timeout_graceful_shutdown=5,

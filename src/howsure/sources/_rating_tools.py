@@ -18,8 +18,9 @@ from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import read_each
 from howsure.sources._records import number, text
 from howsure.tables import Ratings
+from howsure.tables.frames import parts_of
 
-__all__ = ["Given", "by_rater_and_item", "chosen", "json_lines", "reader", "write_lines"]
+__all__ = ["Given", "by_rater_and_item", "chosen", "json_lines", "reader", "table_rows", "write_lines"]
 
 
 @dataclass
@@ -48,6 +49,16 @@ def chosen(values: Any) -> Any:
     return values
 
 
+def _number(value: Any) -> float | None:
+    """A number, also as text: tables and forms have all values as texts."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return None if isinstance(value, bool) else number(value)
+
+
 def as_ratings(
     paths: Sequence[Path],
     load: Callable[[Path], Given],
@@ -72,17 +83,17 @@ def as_ratings(
         rows = [row for row in rows if row["dimension"] == metric]
     kinds: dict[str, bool] = {}
     for row in rows:
-        is_number = not isinstance(row["value"], bool) and number(row["value"]) is not None
+        is_number = _number(row["value"]) is not None
         kinds[row["dimension"]] = kinds.get(row["dimension"], True) and is_number
     counts = Counter(kinds[row["dimension"]] for row in rows)
     is_number = counts[True] >= counts[False]
     if len(counts) > 1:
         other = sorted({name for name, kind in kinds.items() if kind != is_number})
         what = "text" if is_number else "numbers"
-        reason = f"{what}, where {'numbers' if is_number else 'text'} are read (--metric {other[0]} reads them)"
+        reason = f"{what}, where {'numbers' if is_number else 'text'} are read (--dimension {other[0]} reads them)"
         left[reason] += counts[not is_number]
         notes.append(
-            f"{counts[not is_number]:,} ratings of {', '.join(other)} are {what} and were not read; --metric NAME reads one dimension."
+            f"{counts[not is_number]:,} ratings of {', '.join(other)} are {what} and were not read; --dimension NAME (in Python, metric) reads one dimension."
         )
         rows = [row for row in rows if kinds[row["dimension"]] == is_number]
     kept: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -90,7 +101,7 @@ def as_ratings(
         key = row["rater"], row["item"], row["dimension"]
         if key in kept:
             left["rated again by the same rater (the last rating counts)"] += 1
-        kept[key] = row | {"value": number(row["value"]) if is_number else str(row["value"])}
+        kept[key] = row | {"value": _number(row["value"]) if is_number else str(row["value"])}
     for reason, n in left.items():
         leave_out(reason, n)
     if not kept:
@@ -118,6 +129,12 @@ def reader(load: Callable[[Path], Given]) -> Callable[..., Ratings]:
         return as_ratings(paths, load, progress=progress, strict=strict, metric=metric)
 
     return read
+
+
+def table_rows(path: Path) -> Iterable[dict[str, Any]]:
+    """The rows of a csv or tsv file, all values as texts."""
+    (part,) = parts_of(path)
+    return part.collect(part.rows).cast(pl.String).iter_rows(named=True)
 
 
 def json_lines(path: Path) -> Iterable[dict[str, Any]]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, reader
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, reader, table_rows
 from howsure.sources._records import number, text
 from howsure.sources._sniff import keys
 from howsure.tables import Ratings
-from howsure.tables.frames import format_of, parts_of, write_frame
+from howsure.tables.frames import format_of, write_frame
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise", "write"]
 
@@ -32,8 +32,7 @@ def recognise(path: Path) -> str | None:
 
 def _load(path: Path) -> Given:
     found = Given()
-    (part,) = parts_of(path)
-    for row in part.collect(part.rows).cast(pl.String).iter_rows(named=True):
+    for row in table_rows(path):
         if (row.get("AssignmentStatus") or "").lower() == "rejected":
             found.left_out["a rejected assignment"] += 1
             continue

@@ -134,7 +134,7 @@ def reliability(
     """
     if design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
-    ratings = read_ratings(ratings, categories=True)
+    ratings = read_ratings(ratings, categories=True, dimension=dimension)
     scale = scale or ("nominal" if ratings.is_categorical else "interval")
     (ratings,), names = coded(ratings)
     if names and scale != "nominal":
@@ -260,7 +260,7 @@ def clusters_used(column: str | None, *tables: Ratings) -> tuple[Mapping[str, st
     return of_item, [f"Column cluster groups {len(of_item)} items into {n_clusters} clusters; intervals use it."]
 
 
-def read_ratings(ratings: Ratings | Source, *, categories: bool = False) -> Ratings:
+def read_ratings(ratings: Ratings | Source, *, categories: bool = False, dimension: str | None = None) -> Ratings:
     """Ratings of any origin: a long table, a table with one row per item and one column per rater, or a rating tool's file.
 
     A long table has one row per rater, item and dimension; its columns may have the names that people use for them (annotator, label, …). In the wide
@@ -274,13 +274,15 @@ def read_ratings(ratings: Ratings | Source, *, categories: bool = False) -> Rati
         The table itself, or a frame or file to make it of.
     categories : bool
         Whether values may be categories (text); otherwise they must be numbers.
+    dimension : str, optional
+        The dimension that is wanted: of a rating tool's file with numbers and text, only it is read.
     """
-    read = ratings if isinstance(ratings, Ratings) else _as_ratings(ratings)
+    read = ratings if isinstance(ratings, Ratings) else _as_ratings(ratings, dimension)
     read = _by_answer(read)
     return read if categories else read.numeric()
 
 
-def _as_ratings(ratings: Source) -> Ratings:
+def _as_ratings(ratings: Source, dimension: str | None) -> Ratings:
     if isinstance(ratings, str | Path):
         from howsure import sources
 
@@ -288,7 +290,8 @@ def _as_ratings(ratings: Source) -> Ratings:
         if path.exists() and (found := sources.recognise(path)).source not in ("files", "excel"):
             if found.source == "inspect_logs":
                 return _of_scorers(sources.read(path, scorer="all"))
-            table = sources.read(path, wanted="ratings")
+            is_chosen = dimension is not None and "metric" in sources.source(found.source).OPTIONS
+            table = sources.read(path, wanted="ratings", **({"metric": dimension} if is_chosen else {}))
             if not isinstance(table, Ratings):
                 kind = type(table).__name__.lower()
                 raise InputError(f"{path}: holds {kind} ({found.source}); this command needs ratings.")

@@ -244,7 +244,7 @@ def analyze(
     """
     if answers is not None and answers not in ANSWERS:
         raise OptionError.unknown("type of answers", answers, ANSWERS)
-    kind, table = read_answers(ratings)
+    kind, table = read_answers(ratings, dimension)
     if isinstance(study, str | os.PathLike):
         study = read_study(study)
     items = study if isinstance(study, ItemStudy) else None

@@ -158,13 +158,15 @@ class AnswerAnalysis(Result):
         return draw_answers(self)
 
 
-def read_answers(source: Any) -> tuple[Answers | None, Table]:
+def read_answers(source: Any, dimension: str | None = None) -> tuple[Answers | None, Table]:
     """A table of answers of any type, and its type; None for ratings that are numbers without systems.
 
     Parameters
     ----------
     source : table, frame or path
         Votes (voter, item, a, b, outcome), rankings (rater, item, system, rank), spans (rater, item, start, end) or ratings.
+    dimension : str, optional
+        The dimension that is wanted, as in `read_ratings`.
     """
     known: dict[type[Table], Answers] = {Votes: "comparisons", Rankings: "rankings", Spans: "spans"}
     for kind, name in known.items():
@@ -184,7 +186,7 @@ def read_answers(source: Any) -> tuple[Answers | None, Table]:
             return "rankings", Rankings(source)
         if {"rater", "item", "start", "end"} <= names:
             return "spans", Spans(source)
-    ratings = read_ratings(source, categories=True)
+    ratings = read_ratings(source, categories=True, dimension=dimension)
     if ratings.is_categorical:
         return "categories", ratings
     return ("ratings" if ratings.has("system") else None), ratings
@@ -290,7 +292,7 @@ def analyze_answers(
     level : float
         Coverage of the intervals, between 0 and 1.
     """
-    kind, table = read_answers(source)
+    kind, table = read_answers(source, dimension)
     chosen = answers or kind or "ratings"
     if chosen not in ANSWERS[1:]:
         raise OptionError.unknown("type of answers", chosen, ANSWERS[1:])

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -28,6 +28,7 @@ from howsure.stats.sequences import mean_sequence
 from howsure.stats.spans import simulate_spans, span_agreement
 from howsure.stats.system_differences import system_differences
 from howsure.study.answer_types import mean_rating
+from howsure.study.planning.design import RatingDesign
 
 __all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged"]
 
@@ -291,6 +292,73 @@ def _ordered(
     return fit.contrasts[0].difference, -1.0
 
 
+_EFFECTS, _CUTS = np.array([0.0, 1.0]), np.linspace(-2, 2.5, 4)
+_TOPICS = 5  # that the items of a study fall into
+
+
+def _severities(rng: np.random.Generator, n: int, tail: float) -> Floats:
+    """With a finite ``tail`` (degrees of freedom of t) a few raters are far more severe or lenient than all others."""
+    return 0.8 * (rng.normal(size=n) if np.isinf(tail) else rng.standard_t(tail, n) / np.sqrt(tail / (tail - 2)))
+
+
+@cache
+def _true_means(tail: float) -> Floats:
+    """The mean rating of each system, over all items and raters that there could be."""
+    rng = np.random.default_rng(12345)
+    others = rng.normal(0, np.sqrt(1 + 0.5**2 + 0.3**2), 200_000) + _severities(rng, 200_000, tail)
+    return 1 + expit(_EFFECTS[:, None, None] + others - _CUTS[:, None]).sum(axis=1).mean(axis=1)
+
+
+@cache
+def _blocks() -> list[list[int]]:
+    return RatingDesign(50, 8, 12).blocks()
+
+
+def _dealt(
+    rng: np.random.Generator,
+    level: float,
+    *,
+    of: str,
+    tail: float = np.inf,
+    do_severe_leave: bool = False,
+    has_topics: bool = False,
+    is_topic_known: bool = False,
+) -> tuple[Estimate, float]:
+    """Two systems' answers to 25 items, dealt in blocks: 8 ratings per answer, 12 per rater. 15 % of the raters leave, anywhere on their way.
+
+    ``of``: the mean of a system, the difference of means, or the difference or a rater's leniency in the ordinal model. ``do_severe_leave`` has the 15 % most severe
+    leave; ``has_topics`` lets each system be better at some topics than at others.
+    """
+    dealt = rng.permutation(50)
+    leniency = _severities(rng, len(_blocks()), tail)
+    leaves = leniency < np.quantile(leniency, 0.15) if do_severe_leave else rng.random(len(leniency)) < 0.15
+    kept = [block[: rng.integers(1, len(block))] if left else block for block, left in zip(_blocks(), leaves, strict=True)]  # fmt: skip
+    rater = np.repeat(np.arange(len(kept)), [len(block) for block in kept])
+    item, system = np.divmod(dealt[np.concatenate(kept)], 2)
+    topic = item % _TOPICS
+    answers = rng.normal(0, 0.5, (_TOPICS, 2))[topic, system] if has_topics else rng.normal(0, 0.5, (25, 2))[item, system]  # fmt: skip
+    taste = rng.normal(0, 0.3, (len(kept), 2))[rater, system]
+    felt = _EFFECTS[system] + rng.normal(size=25)[item] + answers + leniency[rater] + taste + rng.logistic(size=len(item))  # fmt: skip
+    value = np.searchsorted(_CUTS, felt) + 1.0
+    prompt = topic if is_topic_known else item
+    if of == "mean":
+        cells = np.full((25, len(kept)), np.nan)
+        is_first = system == 0
+        cells[item[is_first], rater[is_first]] = value[is_first]
+        cells = cells[~np.isnan(cells).all(axis=1)][:, ~np.isnan(cells).all(axis=0)]
+        return mean_rating(cells, None, level, (1.0, 5.0)), float(_true_means(tail)[0])
+    if of == "difference":
+        found = system_differences(value, system.tolist(), prompt.tolist(), rater.tolist(), level=level)
+        return found[0].difference, float(-np.diff(_true_means(tail))[0])
+    random = {"rater": rater, "answer": 2 * prompt + system, "item": prompt, "rater × group": 2 * rater + system}
+    fit = fit_ordinal(value, random, group=system, each="rater", level=level)
+    if isinstance(fit, str):
+        return Estimate.without("undefined", fit, level=level), 0.0
+    if of == "severity":
+        return fit.effects[0][1], float(leniency[0] - leniency.mean())
+    return fit.contrasts[0].difference, -1.0
+
+
 def _classes(
     rng: np.random.Generator, level: float, *, n: int, missing: float = 0.0, hard: float = 0.0, is_share: bool = False
 ) -> tuple[Estimate, float]:
@@ -410,12 +478,37 @@ CASES: list[Case] = [
         "50 items, 5 raters, 1 rating per item",
         partial(_mean_rating, n=50, raters=5, rater_sd=1.0, is_nested=True),
     ),
+    ("mean rating", "blocks, 15 % of raters leave", partial(_dealt, of="mean")),
+    ("mean rating", "blocks, some raters far off", partial(_dealt, of="mean", tail=3)),
+    ("mean rating", "blocks, the most severe leave", partial(_dealt, of="mean", do_severe_leave=True)),
     ("ICC(2,1)", "20 items × 5 raters", _agreement),
     ("ICC(2,1): fails", "20 items × 5 raters, some far off", partial(_agreement, tail=4)),
     ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),
     ("difference of systems", "30 items, 8 raters, 3 per item", partial(_systems, n=30, raters=8, per_item=3)),
+    ("difference of systems", "blocks, 15 % of raters leave", partial(_dealt, of="difference")),
+    ("difference of systems", "blocks, some raters far off", partial(_dealt, of="difference", tail=3)),
+    ("difference of systems", "blocks, the most severe leave", partial(_dealt, of="difference", do_severe_leave=True)),
+    (
+        "difference of systems",
+        "blocks, systems differ by topic",
+        partial(_dealt, of="difference", has_topics=True, is_topic_known=True),
+    ),
+    (
+        "difference, topics not named: avoid",
+        "blocks, systems differ by topic",
+        partial(_dealt, of="difference", has_topics=True),
+    ),
     ("ordinal model, systems", "10 items × 5 raters", partial(_ordered, n=10, raters=5)),
     ("ordinal model, systems", "20 items × 6 raters, 30 % missing", partial(_ordered, n=20, raters=6, missing=0.3)),
+    ("ordinal model, systems", "blocks, 15 % of raters leave", partial(_dealt, of="ordinal")),
+    ("ordinal model, systems", "blocks, some raters far off", partial(_dealt, of="ordinal", tail=3)),
+    ("ordinal model, systems", "blocks, the most severe leave", partial(_dealt, of="ordinal", do_severe_leave=True)),
+    (
+        "ordinal model, systems",
+        "blocks, systems differ by topic",
+        partial(_dealt, of="ordinal", has_topics=True, is_topic_known=True),
+    ),
+    ("ordinal model, severity", "blocks, 15 % of raters leave", partial(_dealt, of="severity")),
     ("ordinal model, severity", "20 items × 6 raters", partial(_ordered, n=20, raters=6, severity=True)),
     ("Dawid–Skene, accuracy", "60 items × 4 raters", partial(_classes, n=60)),
     ("Dawid–Skene, accuracy", "100 items, 30 % missing", partial(_classes, n=100, missing=0.3)),

@@ -23,13 +23,16 @@ def _file(text: str) -> Any:
 
 
 @app.command(
-    epilog="Example: howsure study bench examples/study/bench/people.csv examples/study/bench/judges.csv --texts examples/study/bench/texts.csv --costs examples/study/bench/costs.csv -o bench"
+    epilog="Example: howsure study bench examples/study/bench/people.csv examples/study/bench/judges.csv examples/study/bench/attacked.csv --texts examples/study/bench/texts.csv --costs examples/study/bench/costs.csv -o bench"
 )
 @verb
 def bench(
     people: Annotated[Path, typer.Argument(help="People's ratings: numbers or text.", show_default=False)],
     judges: Annotated[
-        list[Path], typer.Argument(help="Judges' ratings of the same items, or Inspect logs.", show_default=False)
+        list[Path],
+        typer.Argument(
+            help="Judges' ratings of the same items (and of attacked ones), or Inspect logs.", show_default=False
+        ),
     ],
     output: Output,
     orders: Annotated[
@@ -53,7 +56,7 @@ def bench(
 ) -> None:
     """Compare many judges with the same people and with each other, and recommend one.
 
-    Writes bench.csv, judge_differences.csv, effects.csv, thresholds.csv, weights.csv (those with rows), bench.json, charts and bench_report.html.
+    Writes bench.csv, judge_differences.csv, effects.csv, thresholds.csv, weights.csv, attacks.csv (those with rows), bench.json, charts and bench_report.html.
     """
     from howsure.cli.study.validate import orders_beside
     from howsure.study.agreement import read_ratings
@@ -86,5 +89,5 @@ def _tell(found: JudgeBench, output: Output) -> None:
     for block in (bench_table(found, is_short=True), bench_effects(found)):
         if block is not None:
             output.console.table(block.caption, block.columns, block.rows)
-    for sentence in found.recommendation:
+    for sentence in (*found.recommendation, *found.caveats):
         output.console.say(sentence)

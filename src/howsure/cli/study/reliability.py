@@ -47,7 +47,7 @@ def reliability(
     from howsure.study.agreement import reliability as compute
 
     found = compute(
-        read_ratings(table, categories=True),
+        read_ratings(table, categories=True, dimension=dimension),
         dimension=dimension,
         design=design,
         scale=scale,  # type: ignore[arg-type]  # checked there

@@ -88,7 +88,7 @@ def orders_beside(named: list[Path] | None, judges: list[Path]) -> Orders | None
     """The named tables of orders, or those that lie beside the judges' files."""
     from howsure.study.judging.ratings import Orders
 
-    beside = [path for path in (judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
+    beside = [path for path in dict.fromkeys(judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
     return Orders(named or beside) if named or beside else None
 
 

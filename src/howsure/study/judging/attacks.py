@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
-__all__ = ["ATTACKS", "JudgeAttacks", "attack", "attack_texts", "with_attacks"]
+__all__ = ["ATTACKS", "JudgeAttacks", "attack", "attack_texts", "has_attacks", "with_attacks"]
 
 _MARK = ".attack-"
 
@@ -102,6 +102,17 @@ def with_attacks(study: Study, attacks: Sequence[str]) -> Study:
         for pair in study.pairs
     ]
     return study.model_copy(update={"pairs": (*study.pairs, *more)}) if more else study
+
+
+def has_attacks(judges: Ratings) -> bool:
+    """Whether any rated item is an attacked answer.
+
+    Parameters
+    ----------
+    judges : Ratings
+        The ratings.
+    """
+    return bool(judges.frame["item"].str.contains(_MARK, literal=True).any())
 
 
 def _known(attacks: Sequence[str]) -> None:

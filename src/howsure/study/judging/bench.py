@@ -28,6 +28,7 @@ from howsure.stats.judges import (
 from howsure.stats.label_sampling import budget_for
 from howsure.stats.means import mean, paired_difference, share
 from howsure.study.agreement import clusters_used, coded, read_ratings
+from howsure.study.judging.attacks import attack, has_attacks
 from howsure.study.judging.ratings import Orders
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Column, Ratings, Table
@@ -72,9 +73,9 @@ class JudgeBench(Result):
     """Several judges compared with the same people and with each other.
 
     Table ``bench``: one row per dimension and judge (agreement, minus_people, bias, consistency, noise, calibration_error and correlation with their intervals,
-    may_replace, winning_rate, cost, cost_for_precision). Table ``judge_differences``: one row per pair of judges (difference of agreement with its interval, p, p_holm). Table
+    attack_shift (how far the attack that raises its ratings most raises them, simultaneous interval over all attacks) and worst_attack, may_replace, winning_rate, cost, cost_for_precision). Table ``judge_differences``: one row per pair of judges (difference of agreement with its interval, p, p_holm). Table
     ``effects``: what slot, length, style and the judge's own family do to its ratings beyond people's, in one model. Table ``thresholds``: the cut that was chosen on one half of the items
-    and how it does on the other. Table ``weights``: the panel's. A table without rows is left out.
+    and how it does on the other. Table ``weights``: the panel's. Table ``attacks``: how far each attack moves each judge, as `attack` gives it. A table without rows is left out.
 
     Parameters
     ----------
@@ -85,7 +86,9 @@ class JudgeBench(Result):
     raters : tuple of str
         The people.
     recommendation : tuple of str
-        Which judge to use, and what to know about it.
+        Which judge to use, and whether a panel of all is better.
+    caveats : tuple of str
+        What to know about that judge: its biases, attacks that move it, the power of the test.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -95,16 +98,18 @@ class JudgeBench(Result):
     kind: str
     raters: tuple[str, ...]
     recommendation: tuple[str, ...]
+    caveats: tuple[str, ...]
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``bench``, ``judge_differences``, ``effects``, ``thresholds`` and ``weights``."""
+        """``bench``, ``judge_differences``, ``effects``, ``thresholds``, ``weights`` and ``attacks``."""
         return dict(self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The tables and the recommendation."""
-        return super().as_dict() | {"kind": self.kind, "recommendation": list(self.recommendation)}
+        """The tables, the recommendation and its caveats."""
+        told = {"recommendation": list(self.recommendation), "caveats": list(self.caveats)}
+        return super().as_dict() | {"kind": self.kind} | told
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -139,7 +144,8 @@ def bench(
     Parameters
     ----------
     people, judges : Ratings, frame or path
-        Who rated what; numbers or text. Every judge is a rater of the second table. Items that all judges and somebody of the people rated are used.
+        Who rated what; numbers or text. Every judge is a rater of the second table. Items that all judges and somebody of the people rated are used; judges' ratings of attacked
+        answers (``ITEM.attack-NAME``, as `attack_texts` names them) tell how far attacks move each judge.
     orders : Orders, frame or path, optional
         Ratings in each slot order, and of each repeat.
     texts : AnswerTexts, frame or path, optional
@@ -180,6 +186,8 @@ def bench(
         raise InputError(f"{clash[0]!r} is a judge and one of the people. Give them different names.")
     of_item, cluster_notes = clusters_used(cluster, given, judged)
     found = _Bench(names, kind, of_item, known, about, prices, epsilon, half_width, cost_label, seed, level)
+    if has_attacks(judged):
+        found.add_attacks(judged)
     for dimension in dimensions:
         found.add(dimension, *(side.filter(pl.col("dimension") == dimension) for side in sides))
     provenance = Provenance.of(
@@ -194,8 +202,15 @@ def bench(
         cost_label=cost_label,
         level=level,
     )
+    rows = found.frames()
+    recommendation, caveats = found.recommend()
     return JudgeBench(
-        rows=found.frames(), kind=kind, raters=raters, recommendation=tuple(found.recommend()), provenance=provenance
+        rows=rows,
+        kind=kind,
+        raters=raters,
+        recommendation=tuple(recommendation),
+        caveats=tuple(caveats),
+        provenance=provenance,
     )
 
 
@@ -223,6 +238,21 @@ class _Bench:
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.notes: list[str] = []
         self.power: dict[str, Estimate] = {}
+        self.worst: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add_attacks(self, judges: Ratings) -> None:
+        """How far attacks move the judges; of each judge's, the one that raises its ratings most, at a level that allows for the choice."""
+        if self.kind == "match":
+            self.notes.append(
+                "Attacks are left out: how far they move a judge is measured on ratings that are numbers."
+            )
+            return
+        found = attack(judges, level=self.level)
+        self.rows["attacks"] = found.rows.to_dicts()
+        self.notes += found.provenance.notes
+        n_attacks = found.rows["attack"].n_unique()
+        together = attack(judges, level=1 - (1 - self.level) / n_attacks).rows.drop_nulls("shift").sort("shift")
+        self.worst = {(row["judge"], row["dimension"]): row for row in together.iter_rows(named=True)}
 
     def add(self, dimension: str, people: pl.DataFrame, judges: pl.DataFrame) -> None:
         """Everything about one dimension."""
@@ -291,9 +321,18 @@ class _Bench:
             error = calibration(unit, (people - scale[0]) / width, clusters=labels, level=self.level).error
             with_mean = correlation(values, people, clusters=labels, level=self.level).estimate
         consistency, noise = self._stability(name, dimension)
+        worst = self.worst.get((name, dimension))
+        moved = Estimate.without("undefined", "attacked answers were not rated", level=self.level)
+        if worst:
+            moved = Estimate(worst["shift"], worst["shift_low"], worst["shift_high"], self.level, worst["shift_state"])
         return columns_of(
-            bias=bias, correlation=with_mean, calibration_error=error, consistency=consistency, noise=noise
-        )
+            bias=bias,
+            correlation=with_mean,
+            calibration_error=error,
+            consistency=consistency,
+            noise=noise,
+            attack_shift=moved,
+        ) | {"worst_attack": worst["attack"] if worst else None}
 
     def _stability(self, name: str, dimension: str) -> tuple[Estimate, Estimate]:
         """The share of items with the same verdict in both orders, and the spread of repeats of the same question."""
@@ -426,8 +465,8 @@ class _Bench:
         """The tables."""
         if "bench" not in self.rows:
             raise InputError(" ".join(self.notes) or "No item was rated by all judges and by people.")
-        order = ("bench", "judge_differences", "effects", "thresholds", "weights")
-        texts = ("_state", "reason", "may_replace")
+        order = ("bench", "judge_differences", "effects", "thresholds", "weights", "attacks")
+        texts = ("_state", "reason", "may_replace", "worst_attack")
         return {
             name: pl.DataFrame(
                 self.rows[name],
@@ -442,9 +481,10 @@ class _Bench:
             if name in self.rows
         }
 
-    def recommend(self) -> list[str]:
-        """Which judge to use for each dimension, from the tests that the tables show."""
-        told = []
+    def recommend(self) -> tuple[list[str], list[str]]:
+        """Which judge to use for each dimension, from the tests that the tables show; and what to know about it."""
+        told: list[str] = []
+        caveats: list[str] = []
         for dimension in dict.fromkeys(row["dimension"] for row in self.rows["bench"]):
             rows = [row for row in self.rows["bench"] if row["dimension"] == dimension and row["agreement"] is not None]
             single = [row for row in rows if row["judge"] in self.names]
@@ -487,7 +527,8 @@ class _Bench:
                 and (row["value_low"] > 0 or row["value_high"] < 0)
             ]
             if moved:
-                told.append(f"{dimension}: {chosen['judge']} is biased beyond people: {'; '.join(moved)}.")
+                caveats.append(f"{dimension}: {chosen['judge']} is biased beyond people: {'; '.join(moved)}.")
+            caveats += self._resistance(dimension, chosen["judge"], able, tested)
             panel = next((row for row in rows if row["judge"] == PANEL), None)
             p = None if panel is None else tested.get(frozenset((PANEL, best["judge"])))
             if panel is not None and p is not None:
@@ -500,10 +541,40 @@ class _Bench:
                 told.append(f"{dimension}: {worth}, {stated('p', p)} (Holm-corrected).")
             power = self.power.get(dimension)
             if power is not None and power.value is not None and power.value < 0.8 and chosen["may_replace"] != "yes":
-                told.append(
+                caveats.append(
                     f"{dimension}: the alternative-annotator test has little power here: a judge exactly as good as a rater would pass in about {power.value:.0%} of such studies. Not passing does not show that the judge is worse."
                 )
-        return told
+        return told, caveats
+
+    def _resistance(
+        self, dimension: str, chosen: str, able: list[dict[str, Any]], tested: Mapping[frozenset[str], float | None]
+    ) -> list[str]:
+        """Whether attacks move the chosen judge, and which judge to use instead where people may attack it."""
+        mine = [row for row in self.rows.get("attacks", []) if row["dimension"] == dimension]
+        if not any(row["judge"] == chosen for row in mine):
+            return []
+
+        def moving(judge: str) -> list[dict[str, Any]]:
+            return [row for row in mine if row["judge"] == judge and (row["p_holm"] or 0.0) < 1 - self.level]
+
+        if not moving(chosen):
+            return [f"{dimension}: no attack moves {chosen} significantly (Holm-corrected)."]
+        told = "; ".join(
+            f"{row['attack']} {Estimate(row['shift'], row['shift_low'], row['shift_high'])}" for row in moving(chosen)
+        )
+        firm = [
+            one for one in able
+            if any(row["judge"] == one["judge"] for row in mine) and not moving(one["judge"])
+            and (tested.get(frozenset((one["judge"], chosen))) or 1.0) >= 1 - self.level
+        ]  # fmt: skip
+        instead = (
+            f"use {max(firm, key=lambda one: one['agreement'])['judge']}, which no attack moves significantly"
+            if firm
+            else "let people look at what it rates highest"
+        )
+        return [
+            f"{dimension}: attacks move {chosen}: {told}. Where authors of answers may know that a judge reads them, {instead}."
+        ]
 
 
 _NUMBERS = ("p", "p_holm", "cost", "cost_for_precision", "cost_of_labels_alone", "winning_rate", "threshold", "weight")

@@ -211,7 +211,7 @@ _LABEL_METHOD = (
 
 
 def bench_table(found: JudgeBench, *, is_short: bool = False) -> TableBlock:
-    """One row per judge (and dimension), the highest agreement first; columns without a number are left out, in short also stability and calibration."""
+    """One row per judge (and dimension), the highest agreement first; columns without a number are left out, in short also bias, stability and calibration."""
     level = found.provenance.settings["level"]
     is_match = found.kind == "match"
     shown = {
@@ -221,12 +221,14 @@ def bench_table(found: JudgeBench, *, is_short: bool = False) -> TableBlock:
         "consistency": "same in both orders",
         "noise": "sd of repeats",
         "calibration_error": "calibration error",
+        "attack_shift": "under the worst attack",
     }
     frame = found.to_frame("bench").sort("dimension", "agreement", descending=[False, True], nulls_last=True)
     kept = {
         name: title
         for name, title in shown.items()
-        if frame[name].drop_nulls().len() and not (is_short and name not in ("agreement", "minus_people"))
+        if frame[name].drop_nulls().len()
+        and not (is_short and name not in ("agreement", "minus_people", "attack_shift"))
     }
     has_cost = frame["cost_for_precision"].drop_nulls().len() > 0
     several = frame["dimension"].n_unique() > 1
@@ -286,6 +288,21 @@ def bench_effects(found: JudgeBench) -> TableBlock | None:
     return TableBlock([*(["dimension"] if several else []), "judge", *effects], rows, caption)
 
 
+def _attack_table(found: JudgeBench) -> TableBlock:
+    """One row per judge, one column per attack."""
+    frame, level = found.to_frame("attacks"), found.provenance.settings["level"]
+    names = frame["attack"].unique(maintain_order=True).to_list()
+    rows: list[list[Cell]] = []
+    for (dimension, judge), part in frame.group_by("dimension", "judge", maintain_order=True):
+        shifts = {
+            row["attack"]: Estimate(row["shift"], row["shift_low"], row["shift_high"], level, row["shift_state"])
+            for row in part.iter_rows(named=True)
+        }
+        rows.append([str(dimension), str(judge), *(shifts.get(name) for name in names)])
+    caption = "Rating under attack minus rating of the clean answer, in units of the rating."
+    return TableBlock(["dimension", "judge", *names], rows, caption)
+
+
 def bench_sections(found: JudgeBench) -> list[Section]:
     """The recommendation with one table, and the details."""
     charts = {name: ChartBlock(chart) for name, chart in found.charts().items()}
@@ -297,6 +314,8 @@ def bench_sections(found: JudgeBench) -> list[Section]:
     if effects := bench_effects(found):
         details.append(effects)
         details += [charts["effects"]] if "effects" in charts else []
+    if "attacks" in found.tables:
+        details.append(_attack_table(found))
     if "judge_differences" in found.tables:
         details.append(bench_differences(found))
     level = found.provenance.settings["level"]
@@ -322,8 +341,9 @@ def bench_sections(found: JudgeBench) -> list[Section]:
         details.append(TableBlock(["dimension", "judge", "weight"], weights, f"Weights of the {PANEL}."))
     recommended = Section(
         "Which judge to use",
-        [Text("\n\n".join(found.recommendation)), *main],
+        [Text("\n\n".join((*found.recommendation, *found.caveats))), *main],
         found=list(found.recommendation),
+        caveat=" ".join(found.caveats),
         question="Which judge should be used?",
         headline=charts.get("bench"),
         verdict="Recommendation",
@@ -334,5 +354,5 @@ def bench_sections(found: JudgeBench) -> list[Section]:
 _BENCH_METHOD = (
     "Agreement: each rater in turn is excluded, and the judge is compared with the mean of the others (for categories: the share of others who gave the same category). Intervals and tests come from one jackknife over items, or clusters of items, so that "
     f"differences between judges are paired; p values are corrected by Holm's method. The {PANEL} is fitted to people's means on four fifths of the items and applied to the other fifth, with weights that are not negative (categories: votes weighted by the log odds of agreement); the "
-    f"{EQUAL} needs no fit. A judge may replace a rater if it passes the alternative-annotator test. Effects: least squares of judge − people on all properties at once, jackknife over items. Cost for precision: the cheapest mix of labels and ratings whose interval has the stated half width."
+    f"{EQUAL} needs no fit. A judge may replace a rater if it passes the alternative-annotator test. Effects: least squares of judge − people on all properties at once, jackknife over items. Under the worst attack: how far the attack that raises a judge's ratings most raises them, with an interval that is simultaneous over all attacks. Cost for precision: the cheapest mix of labels and ratings whose interval has the stated half width."
 )

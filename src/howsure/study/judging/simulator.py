@@ -112,7 +112,8 @@ class SimulatedBench(Result):
     """Simulated ratings of people and of several judges with known noise and biases.
 
     Tables: ``people``, ``judges`` (means of both orders and all repeats), ``judge_orders`` (with slot and repeat), ``texts`` (length, lists and family of each item), ``costs`` and
-    ``truth`` (what is true of each judge: noise, bias, slot, length, lists, own_family).
+    ``truth`` (what is true of each judge: noise, bias, slot, length, lists, own_family, injection: how far an instruction to the judge raises a rating; other attacks raise it by less),
+    ``attacked`` (the judges' ratings of attacked answers).
     """
 
     name: ClassVar[str] = "simulated_bench"
@@ -122,25 +123,34 @@ class SimulatedBench(Result):
     texts: pl.DataFrame
     costs: pl.DataFrame
     truth: pl.DataFrame
+    attacked: Ratings
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``people``, ``judges``, ``judge_orders``, ``texts``, ``costs`` and ``truth``."""
+        """``people``, ``judges``, ``judge_orders``, ``texts``, ``costs``, ``truth`` and ``attacked``."""
         tables = {"people": self.people.frame, "judges": self.judges.frame, "judge_orders": self.orders.frame}
-        return {**tables, "texts": self.texts, "costs": self.costs, "truth": self.truth}
+        return {
+            **tables,
+            "attacked": self.attacked.frame,
+            "texts": self.texts,
+            "costs": self.costs,
+            "truth": self.truth,
+        }
 
 
 JUDGES = {
-    # noise, bias, slot, length, lists, own family, cost of one rating, family
-    "aster/large": (0.5, 0.1, 0.1, 0.0, 0.0, 0.3, 0.03, "aster"),
-    "aster/small": (0.8, 0.3, 0.3, 0.2, 0.2, 0.3, 0.004, "aster"),
-    "birch/large": (0.5, -0.2, 0.0, 0.1, 0.0, 0.0, 0.02, "birch"),
-    "birch/small": (1.0, 0.4, 0.5, 0.3, 0.4, 0.2, 0.002, "birch"),
-    "cedar/large": (0.7, 0.0, 0.2, 0.0, 0.3, 0.0, 0.01, "cedar"),
-    "cedar/small": (1.4, 0.6, 0.2, 0.4, 0.0, 0.4, 0.001, "cedar"),
+    # noise, bias, slot, length, lists, own family, injection, cost of one rating, family
+    "aster/large": (0.5, 0.1, 0.1, 0.0, 0.0, 0.3, 0.4, 0.03, "aster"),
+    "aster/small": (0.8, 0.3, 0.3, 0.2, 0.2, 0.3, 1.0, 0.004, "aster"),
+    "birch/large": (0.5, -0.2, 0.0, 0.1, 0.0, 0.0, 0.0, 0.02, "birch"),
+    "birch/small": (1.0, 0.4, 0.5, 0.3, 0.4, 0.2, 1.2, 0.002, "birch"),
+    "cedar/large": (0.7, 0.0, 0.2, 0.0, 0.3, 0.0, 0.3, 0.01, "cedar"),
+    "cedar/small": (1.4, 0.6, 0.2, 0.4, 0.0, 0.4, 1.5, 0.001, "cedar"),
 }
 """Six simulated judges."""
+_STRENGTH = {"injection": 1.0, "hidden": 0.6, "authority": 0.4, "padding": 0.2}
+_ATTACKED = 20  # items whose answers are attacked
 
 
 def simulate_bench(
@@ -174,23 +184,30 @@ def simulate_bench(
         pl.DataFrame({"rater": f"rater-{one + 1}", "item": items, "dimension": "quality", "value": rated(quality + severity[one] + rng.normal(0, noise, n_items))})
         for one in range(n_raters)
     )  # fmt: skip
-    rows = []
-    for name, (spread, bias, slot, length, listed, own, _, home) in JUDGES.items():
+    rows, views = [], {}
+    for name, (spread, bias, slot, length, listed, own, _, _, home) in JUDGES.items():
         # what a judge sees of an item stays; the rest changes from answer to answer
         seen = quality + bias + length * doublings + listed * (lists - 0.4) + own * (family == home) + rng.normal(0, 0.8 * spread, n_items)  # fmt: skip
+        views[name] = seen
         for where, sign in ((1, 0.5), (2, -0.5)):
             for repeat in range(1, n_repeats + 1):
                 values = rated(seen + sign * slot + rng.normal(0, 0.6 * spread, n_items))
                 rows.append(pl.DataFrame({"rater": name, "item": items, "dimension": "quality", "target_slot": where, "repeat": repeat, "value": values}))  # fmt: skip
     orders = pl.concat(rows)
     means = orders.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
+    attacked = pl.concat(
+        pl.DataFrame({"rater": name, "item": [f"{item}.attack-{attack}" for item in items[:_ATTACKED]], "dimension": "quality",
+                      "value": np.mean([rated(seen[:_ATTACKED] + JUDGES[name][6] * strength + rng.normal(0, 0.6 * JUDGES[name][0], len(seen[:_ATTACKED]))) for _ in range(2 * n_repeats)], axis=0)})
+        for name, seen in views.items()
+        for attack, strength in _STRENGTH.items()
+    )  # fmt: skip
     truth = pl.DataFrame(
-        [(name, *values[:6]) for name, values in JUDGES.items()],
-        schema=["judge", "noise", "bias", "slot", "length", "lists", "own_family"],
+        [(name, *values[:7]) for name, values in JUDGES.items()],
+        schema=["judge", "noise", "bias", "slot", "length", "lists", "own_family", "injection"],
         orient="row",
     )
     costs = pl.DataFrame(
-        [(name, values[6], values[7]) for name, values in JUDGES.items()],
+        [(name, values[7], values[8]) for name, values in JUDGES.items()],
         schema=["judge", "cost", "family"],
         orient="row",
     )
@@ -206,5 +223,6 @@ def simulate_bench(
         texts=texts,
         costs=costs,
         truth=truth,
+        attacked=Ratings(attacked),
         provenance=Provenance(settings, table.digest, seed),
     )

@@ -287,9 +287,9 @@ def _asked(asked: ItemQuestion, name: str, text: str, labels: Sequence[str], wor
         left, right = asked.labels
         yield SliderQuestion(**base, low=asked.low, high=asked.top_value, left=left, right=right)
     elif asked.type == "pairwise":
-        # the order in which people read it: the first, neither, the second
-        more = [("tie", words["tie"])] * asked.ties + [("both_bad", words["both_bad"])] * asked.both_bad
-        listed = [("a", labels[0]), *more[:1], ("b", labels[1]), *more[1:]]
+        # the two responses first: the keys 1 and 2 then stand for Response 1 and Response 2
+        listed = [("a", labels[0]), ("b", labels[1])]
+        listed += [("tie", words["tie"])] * asked.ties + [("both_bad", words["both_bad"])] * asked.both_bad
         yield ChoiceQuestion(**base, options=tuple(Option(value=value, label=label) for value, label in listed))
     elif asked.type == "best_worst":
         for end in ("best", "worst"):
