@@ -151,6 +151,29 @@ def test_a_hazard_that_falls_because_sequences_differ_is_continued():
     assert average.covers(survival[1:].sum())
 
 
+def test_an_extrapolated_average_is_between_the_restricted_mean_and_its_upper_bound():
+    rng, n_extrapolated = np.random.default_rng(7), 0
+    for _ in range(12):
+        turns = rng.integers(0, 30, 8)
+        is_cut = rng.random(8) < 0.4
+        row = only(
+            [
+                game(s, int(t), "api" if cut else None, length=30)
+                for s, (t, cut) in enumerate(zip(turns, is_cut, strict=True))
+            ]
+        )
+        if row.average.state == "ok" and row.bounds:
+            n_extrapolated += 1
+            assert row.survival.restricted_mean.value <= row.average.value <= row.bounds[1] + 1e-9
+            assert row.average.low <= row.average.value <= row.average.high
+    assert n_extrapolated >= 3
+
+
+def test_a_spread_at_the_largest_that_there_is_has_an_interval():
+    spread = only([game(seed, int(seed < 29), length=1) for seed in range(60)], level=0.5).stddev
+    assert spread.low <= spread.value <= spread.high <= 0.5
+
+
 def test_games_on_one_sequence_widen_the_interval_of_an_extrapolated_average():
     world = simulate({("m", "direct"): HAZARD}, n_samples=60, break_off=0.02, sameness=1e6)
     once = world.samples.frame

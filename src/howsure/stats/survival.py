@@ -246,12 +246,12 @@ def fit_frailty(at_risk: ArrayLike, events: ArrayLike) -> FrailtyFit:
     Maximum likelihood by Fisher's scoring, with normal priors of standard deviation 1 on log k (mean 0) and on θ (from 0 up): a few events that happen to lie close together
     would otherwise give any shape, and a few that last long any variance. There must be an event.
     """
-    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
-    if not events.sum() > 0:
+    if not np.sum(events) > 0:
         raise InputError("events: none. A hazard needs at least one.")
-    found = FrailtyFit(0.0, 0.0, 0.0, float(at_risk.sum() / events.sum()), np.eye(3))
+    table = _merged(at_risk, events)
+    found = FrailtyFit(0.0, 0.0, 0.0, float(np.sum(at_risk) / np.sum(events)), np.eye(3))
     for _ in range(200):
-        score, information = _scores(found, at_risk, events)
+        score, information = _scores(found, *table)
         parameters = np.array([found.log_scale, found.log_shape, found.variance])
         is_free = np.array([True, True, found.variance > 0 or score[2] > 0])
         step = np.zeros(3)
@@ -273,27 +273,25 @@ def likely_hazards(fit: FrailtyFit, at_risk: ArrayLike, events: ArrayLike, drop:
     The smallest and the largest value of anything in the region are its profile likelihood interval, which needs no symmetry and no second derivative: with half of a χ²
     quantile as ``drop`` it has that level. The region is searched on a grid of (log k, θ) that grows until it contains it; at each point a goes as far as the likelihood allows.
     """
-    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
-    n_known = int(np.flatnonzero(at_risk)[-1]) + 1
-    at_risk, events = at_risk[:n_known], events[:n_known]
-    _, information = _scores(fit, at_risk, events)
+    table = _merged(at_risk, events)
+    _, information = _scores(fit, *table)
     reach = np.sqrt(2 * drop * np.diag(np.linalg.inv(information)))
     shapes, variances = (
         np.array([middle - 1.2 * far, middle + 1.2 * far])
         for middle, far in zip((fit.log_shape, fit.variance), reach[1:], strict=True)
     )
-    best = float(_log_likelihood(fit, at_risk, events)[0])
+    best = float(_log_likelihood(fit, *table)[0])
     for _ in range(8):
         variances[0] = max(variances[0], 0.0)
         grid = np.meshgrid(np.linspace(*shapes, 17), np.linspace(*variances, 13), indexing="ij")
         around = fit.moved(np.full(17 * 13, fit.log_scale), *(part.ravel() for part in grid))
         for _ in range(20):
-            score, information = _scores(around, at_risk, events)
+            score, information = _scores(around, *table)
             step = np.clip(score[:, 0] / information[:, 0, 0], -1, 1)
             around = replace(around, log_scale=around.log_scale + step)
             if np.abs(step).max() < 1e-3:
                 break
-        left = _log_likelihood(around, at_risk, events) - best + drop
+        left = _log_likelihood(around, *table) - best + drop
         is_inside = (left >= 0).reshape(17, 13)
         over = (
             [is_inside[0].any(), is_inside[-1].any()],
@@ -315,15 +313,23 @@ def likely_hazards(fit: FrailtyFit, at_risk: ArrayLike, events: ArrayLike, drop:
     )
 
 
-def _growth(fit: FrailtyFit, n_periods: int) -> tuple[Floats, Floats]:
-    """What −log S gains in each period, and its derivatives."""
-    total, slopes = fit.cumulative(np.arange(n_periods + 1))
+def _merged(at_risk: ArrayLike, events: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Ends of periods from 0 on, those at risk and events; periods in a row with the same at risk and without an event are one."""
+    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
+    is_end = (events > 0) | np.append(events[1:] > 0, True) | np.append(np.diff(at_risk) != 0, True)
+    ends = np.flatnonzero(is_end & (at_risk > 0))
+    return np.append(0.0, ends + 1.0), at_risk[ends], events[ends]
+
+
+def _growth(fit: FrailtyFit, times: Floats) -> tuple[Floats, Floats]:
+    """What −log S gains from one time to the next, and its derivatives."""
+    total, slopes = fit.cumulative(times)
     return np.clip(np.diff(total), 1e-12, _LARGEST_EXPONENT), np.diff(slopes, axis=-2)
 
 
-def _scores(fit: FrailtyFit, at_risk: Floats, events: Floats) -> tuple[Floats, Floats]:
+def _scores(fit: FrailtyFit, times: Floats, at_risk: Floats, events: Floats) -> tuple[Floats, Floats]:
     """Score and information of (a, log k, θ) with their priors, one per hazard."""
-    growth, slopes = _growth(fit, len(at_risk))
+    growth, slopes = _growth(fit, times)
     odds = 1 / np.expm1(growth)
     score = ((events * (1 + odds) - at_risk)[..., None, :] @ slopes)[..., 0, :]
     pull = _PRIORS * np.stack([fit.log_scale, fit.log_shape, fit.variance], axis=-1)
@@ -331,8 +337,8 @@ def _scores(fit: FrailtyFit, at_risk: Floats, events: Floats) -> tuple[Floats, F
     return score - pull, information + np.diag(_PRIORS)
 
 
-def _log_likelihood(fit: FrailtyFit, at_risk: Floats, events: Floats) -> Floats:
-    growth, _ = _growth(fit, len(at_risk))
+def _log_likelihood(fit: FrailtyFit, times: Floats, at_risk: Floats, events: Floats) -> Floats:
+    growth, _ = _growth(fit, times)
     data = (events * np.log(-np.expm1(-growth)) - (at_risk - events) * growth).sum(axis=-1)
     return np.atleast_1d(
         data - np.square(np.stack([fit.log_scale, fit.log_shape, fit.variance], axis=-1)) @ _PRIORS / 2

@@ -162,7 +162,9 @@ class GameEnds:
         # the first is the fitted hazard itself
         averages = survival.sum(axis=1) + known.mean() - survival[0, : self.reach].sum()
         low, high = (float(np.clip(end, 0.0, self.length)) for end in (averages.min(), averages.max()))
-        return Estimate(min(float(averages[0]), self.length), low, high, level)
+        most = known.mean() + self.share_at(self.reach) * (self.length - self.reach)
+        value = min(float(averages[0]), float(most))
+        return Estimate(value, min(low, value), max(high, value), level)
 
 
 @dataclass(frozen=True)
