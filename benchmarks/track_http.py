@@ -4,6 +4,7 @@ Games of 300 turns against a server in another process that always answers corre
 ``httpx`` and ``openai`` are the shortest loops that one can write with these clients; they log nothing and cannot be resumed. ``inspect`` is our run with Inspect's
 own provider (``openai-api/…``), ``howsure`` the same with ours: with full logs, the realtime log and the store of replies. Each runs in a process of its own.
 Growth: cost of turns 151–300 over cost of turns 1–150; a cost that does not depend on the turn has 1, one that is proportional to it has 3.
+``howsure, part of it in …`` says where the time of our run goes, by looking every millisecond of CPU which part of the program works.
 """
 
 from __future__ import annotations
@@ -12,18 +13,31 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from howsure.track.game.prompts import bracketed, instructions
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import statistic
 
+# parts of a turn, by the innermost function that belongs to one
+_PARTS = {
+    "requests (httpx)": r"/httpx/",
+    "our provider and replies": r"/running/(http_provider|replies)\.py",
+    "Inspect's realtime log": r"/_recorders/buffer/",
+    "copies of messages for Inspect's log": r"_model\.py:_snapshot_message",
+    "Inspect's other work for an event": r"_model\.py:(_record_model_interaction|complete)",
+    "the rest of Inspect's model layer": r"/inspect_ai/model/_model\.py",
+    "the log of finished games": r"/task/run\.py:log_sample",
+}
 N_GAMES = int(os.environ.get("HOWSURE_GAMES", "2"))
 TURNS = 300
 
@@ -37,6 +51,8 @@ def measure() -> dict[str, float]:
             figures[f"{way}: CPU ms per turn"] = whole / TURNS
             figures[f"{way}: growth"] = (whole - half) / half
             print(f"  {way}: {whole / TURNS:.2f} ms", file=sys.stderr, flush=True)
+        shares = json.loads(_printed("where", address, TURNS))
+    figures |= {f"howsure, part of it in {part}": share for part, share in shares.items()}
     for way in ("inspect", "howsure"):
         figures[f"{way} / bare httpx"] = figures[f"{way}: CPU ms per turn"] / figures["httpx: CPU ms per turn"]
     return figures
@@ -107,11 +123,15 @@ _WAYS: dict[str, Callable[[str, int], None]] = {
 
 def _in_a_process(way: str, address: str, turns: int) -> float:
     """CPU milliseconds per game."""
+    return float(_printed(way, address, turns))
+
+
+def _printed(way: str, address: str, turns: int) -> str:
     line = [sys.executable, "-m", __name__, way, address, str(turns)]
     done = subprocess.run(
         line, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "LOCAL_API_KEY": "none"}
     )
-    return float(done.stdout.splitlines()[-1])
+    return done.stdout.splitlines()[-1]
 
 
 @contextmanager
@@ -157,9 +177,33 @@ def _reply(request: dict[str, Any]) -> bytes:
     return json.dumps(told).encode()
 
 
+def _where(address: str, turns: int) -> dict[str, float]:
+    """Which share of the CPU time each of `_PARTS` takes."""
+    seen: Counter[str] = Counter()
+
+    def look(_: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            place = f"{frame.f_code.co_filename}:{frame.f_code.co_name}"
+            if part := next((part for part, pattern in _PARTS.items() if re.search(pattern, place)), None):
+                seen[part] += 1
+                return
+            frame = frame.f_back
+        seen["the game, start and end of a run"] += 1
+
+    signal.signal(signal.SIGPROF, look)
+    signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+    _WAYS["howsure"](address, turns)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    return {part: n / seen.total() for part, n in seen.most_common()}
+
+
 def _main(way: str, address: str = "", turns: str = "") -> None:
     if way == "serve":
         asyncio.run(_serve())
+        return
+    if way == "where":
+        _WAYS["howsure"](address, 20)  # the first game is slower
+        print(json.dumps(_where(address, int(turns))))
         return
     global N_GAMES  # noqa: PLW0603 - the first game is not timed
     play, n_games = _WAYS[way], N_GAMES

@@ -1,7 +1,7 @@
 """Track the Stat when games break off: bias (estimate over true value) and coverage of 95 % intervals, in simulated data sets.
 
 Worlds: a constant hazard; one that differs between sequences, so that it falls over time (gamma distributed difficulties with shape 4, and steeply with shape 1); one that rises
-with the numbers to remember. The average assumes a Weibull hazard beyond the last turn that five games answered, which only the constant one is. Data sets whose average is not
+with the numbers to remember; and one that jumps from turn 30 on, which is of none of the forms that the average assumes beyond the last turn that five games answered. Data sets whose average is not
 identified are counted (``bounds``); their interval is that of the bounds, and they are left out of the bias. ``HOWSURE_SIMULATIONS`` and ``HOWSURE_GAMES`` (60,120) make it shorter.
 """
 
@@ -22,28 +22,31 @@ __all__ = ["measure"]
 N_SIMULATIONS = int(os.environ.get("HOWSURE_SIMULATIONS", "500"))
 N_GAMES = [int(n) for n in os.environ.get("HOWSURE_GAMES", "30,60,120,250").split(",")]
 LENGTH = 300
+TURNS = np.arange(1, LENGTH + 1)
+# Λ(0), Λ(1), … and how much alike sequences are
 WORLDS = {
-    "constant": (Memory(0.0202), 1e6),
-    "rising": (Memory(0.005, 0.0005), 1e6),
-    "falling": (Memory(0.0202), 4.0),
-    "falling steeply": (Memory(0.03), 1.0),
+    "constant": (Memory(0.0202).burden(LENGTH), 1e6),
+    "rising": (Memory(0.005, 0.0005).burden(LENGTH), 1e6),
+    "falling": (Memory(0.0202).burden(LENGTH), 4.0),
+    "falling steeply": (Memory(0.03).burden(LENGTH), 1.0),
+    "jumping up": (np.append(0.0, np.cumsum(np.where(TURNS < 30, 0.008, 0.03))), 1e6),
+    "jumping down": (np.append(0.0, np.cumsum(np.where(TURNS < 30, 0.03, 0.01))), 1e6),
 }
 
 
 def measure() -> dict[str, float]:
     figures: dict[str, float] = {}
     for n_games in N_GAMES:
-        for world, (memory, sameness) in WORLDS.items():
+        for world, (burden, sameness) in WORLDS.items():
             for break_off in (0.01, 0.02):
-                cell = _cell(memory, sameness, n_games, break_off)
+                cell = _cell(burden, sameness, n_games, break_off)
                 name = f"{world}, {n_games} games, {break_off:.0%} a turn"
                 print(f"  {name}: " + ", ".join(f"{k} {v:.3f}" for k, v in cell.items()), file=sys.stderr, flush=True)
                 figures |= {f"{name}: {figure}": value for figure, value in cell.items()}
     return figures
 
 
-def _cell(memory: Memory, sameness: float, n_games: int, break_off: float) -> dict[str, float]:
-    burden = memory.burden(LENGTH)
+def _cell(burden: np.ndarray, sameness: float, n_games: int, break_off: float) -> dict[str, float]:
     survival = (1 + burden / sameness) ** -sameness
     average, median = float(survival[1:].sum()), float(np.argmax(survival <= 0.5)) - 1
     ratios: dict[str, list[float]] = {}

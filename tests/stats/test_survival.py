@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
 from statsmodels.duration.survfunc import CumIncidenceRight, SurvfuncRight, survdiff
 
@@ -7,11 +8,11 @@ from howsure.errors import InputError, OptionError
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 from howsure.stats.survival import (
-    bounded_mean,
-    extrapolated_mean,
-    fit_weibull,
+    FrailtyFit,
+    fit_frailty,
     incidence_values,
     kaplan_meier,
+    likely_hazards,
     log_rank,
     restricted_mean,
     restricted_values,
@@ -203,54 +204,78 @@ class TestPseudoValues:
         assert (twice.value, *ends(twice)) == pytest.approx((once.value, *ends(once)))
 
 
-class TestWeibull:
-    @pytest.mark.parametrize("shape", [0.6, 1.0, 1.8])
-    def test_the_truth_is_found(self, shape):
-        """Expected counts instead of drawn ones: without noise the parameters come back, but for the prior's pull."""
-        total = (np.arange(121) / 40) ** shape
+class TestFrailty:
+    @pytest.mark.parametrize(("shape", "variance"), [(0.6, 0.0), (1.0, 0.0), (1.8, 0.0), (1.0, 0.25), (1.4, 1.0)])
+    def test_the_truth_is_found(self, shape, variance):
+        """Expected counts instead of drawn ones: without noise the parameters come back, but for the priors' pull."""
+        true = FrailtyFit(0.0, np.log(shape), variance, 40.0, np.eye(3))
+        total = true.cumulative(np.arange(121))[0]
         at_risk = 1e6 * np.exp(-total[:-1])
-        fit = fit_weibull(at_risk, at_risk * -np.expm1(-np.diff(total)))
-        assert np.exp(fit.log_shape) == pytest.approx(shape, rel=1e-4)
-        np.testing.assert_allclose(
-            fit.cumulative([0, 1, 40, 200])[0], (np.array([0, 1, 40, 200]) / 40) ** shape, rtol=1e-3
-        )
+        fit = fit_frailty(at_risk, at_risk * -np.expm1(-np.diff(total)))
+        assert np.exp(fit.log_shape) == pytest.approx(shape, rel=1e-3)
+        assert fit.variance == pytest.approx(variance, abs=1e-3)
+        far = [0, 1, 40, 200]
+        np.testing.assert_allclose(fit.cumulative(far)[0], true.cumulative(far)[0], rtol=2e-3)
 
-    def test_slopes_are_derivatives(self):
-        fit, times = fit_weibull([20, 12, 9, 4], [3, 2, 4, 1]), np.arange(7)
-        near = [
-            type(fit)(fit.log_scale + a, fit.log_shape + b, fit.unit, fit.information)
-            for a, b in ((1e-6, 0), (0, 1e-6))
-        ]
-        numeric = [(one.cumulative(times)[0] - fit.cumulative(times)[0]) / 1e-6 for one in near]
-        np.testing.assert_allclose(fit.cumulative(times)[1], np.transpose(numeric), rtol=1e-4, atol=1e-6)
+    def test_without_differences_it_is_weibulls_and_with_them_gamma_mixed(self):
+        """By simulation of the definition: the mean of e^{−zΛ} over gamma distributed z."""
+        times = np.array([0.0, 3.0, 10.0, 50.0])
+        plain = FrailtyFit(0.2, 0.3, 0.0, 8.0, np.eye(3))
+        own = np.exp(0.2) * (times / 8) ** np.exp(0.3)
+        np.testing.assert_allclose(plain.cumulative(times)[0], own)
+        factors = scipy.stats.gamma(1 / 0.7, scale=0.7).ppf((np.arange(20_000) + 0.5) / 20_000)
+        mixed = np.exp(-factors[:, None] * own).mean(axis=0)
+        np.testing.assert_allclose(np.exp(-plain.moved(0.2, 0.3, 0.7).cumulative(times)[0]), mixed, rtol=1e-3)
+
+    @pytest.mark.parametrize("variance", [0.0, 1e-7, 0.4])
+    def test_slopes_are_derivatives(self, variance):
+        at, times = np.array([0.1, -0.2, variance]), np.arange(7)
+        fit = FrailtyFit(*at, 2.0, np.eye(3))
+        for place in range(3):
+            step = 1e-6 * np.eye(3)[place]
+            numeric = (fit.moved(*(at + step)).cumulative(times)[0] - fit.cumulative(times)[0]) / 1e-6
+            np.testing.assert_allclose(fit.cumulative(times)[1][:, place], numeric, rtol=1e-4, atol=1e-6)
 
     def test_few_ends_close_together_have_a_finite_shape(self):
-        fit = fit_weibull([10] * 30, [0] * 29 + [2])
+        fit = fit_frailty([10] * 30, [0] * 29 + [2])
         assert 1 < np.exp(fit.log_shape) < 10
+
+    def test_early_ends_and_then_none_have_a_finite_variance(self):
+        fit = fit_frailty([20, 14, 12, *[11] * 60], [6, 2, 1, *[0] * 60])
+        assert 0 < fit.variance < 5
 
     def test_no_end_is_refused(self):
         with pytest.raises(InputError, match="events: none"):
-            fit_weibull([5, 5], [0, 0])
+            fit_frailty([5, 5], [0, 0])
 
+    def test_the_region_has_the_likelihood_that_was_asked_for(self):
+        """A maximum by another optimiser, and its border: the profile likelihood of the mean at both ends of the interval."""
+        rng = np.random.default_rng(4)
+        lasted = np.minimum(rng.geometric(0.05, 60), 40)
+        at_risk = (lasted[:, None] >= np.arange(1, 41)).sum(axis=0)
+        errors = np.bincount(lasted[lasted < 40], minlength=41)[1:]
+        fit = fit_frailty(at_risk, errors)
 
-class TestExtrapolatedMean:
-    def test_it_is_nearly_exact_for_exponential_times(self):
-        """The exact interval of the mean of n exponential times with standard error m/√n has 2n degrees of freedom of χ²."""
-        n = 40
-        times = scipy.stats.expon.ppf((np.arange(n) + 0.5) / n)
-        found = extrapolated_mean(times, None, n, 1000)
-        m, part = found.value, scipy.stats.t.ppf(0.975, n - 1) * times.std(ddof=1) / np.sqrt(n) / (3 * found.value)
-        assert ends(found) == pytest.approx((m * (1 + part) ** -3, m * (1 - part) ** -3))
-        exact = [2 * n * m / scipy.stats.chi2.ppf(q, 2 * n) for q in (0.975, 0.025)]
-        assert ends(found) == pytest.approx(exact, rel=0.05)
+        def lack(parameters):
+            other = fit.moved(*parameters)
+            growth = np.diff(other.cumulative(np.arange(41))[0])
+            data = errors @ np.log(-np.expm1(-growth)) - (at_risk - errors) @ growth
+            return -(data - (parameters[1] ** 2 + parameters[2] ** 2) / 2)
 
-    def test_fewer_ends_leave_more_open(self):
-        times = np.arange(1.0, 31)
-        few, many = extrapolated_mean(times, None, 8, 100), extrapolated_mean(times, None, 30, 100)
-        assert few.low < many.low < many.high < few.high <= 100
+        def average(parameters):
+            return np.exp(-fit.moved(*parameters).cumulative(np.arange(1, 101))[0]).sum()
 
-    def test_without_spread_it_is_a_bounded_mean(self):
-        assert extrapolated_mean([3.0] * 9, None, 9, 10) == bounded_mean([3.0] * 9, None, 10)
+        start = [fit.log_scale, fit.log_shape, fit.variance]
+        options = {"bounds": [(-3, 3), (-2, 2), (0, 6)], "method": "SLSQP"}
+        best = scipy.optimize.minimize(lack, start, **options)
+        assert lack(start) == pytest.approx(best.fun, abs=1e-4)
+        region = likely_hazards(fit, at_risk, errors, drop=1.92)
+        averages = np.exp(-region.cumulative(np.arange(1, 101))[0]).sum(axis=1)
+        assert averages[0] == pytest.approx(average(start))
+        room = {"type": "ineq", "fun": lambda parameters: best.fun + 1.92 - lack(parameters)}
+        for sign, end in ((1, averages.min()), (-1, averages.max())):
+            at_end = scipy.optimize.minimize(lambda p, sign=sign: sign * average(p), start, constraints=room, **options)
+            assert end == pytest.approx(sign * at_end.fun, rel=0.02)
 
 
 class TestLogRank:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
+from howsure.track.charts import reasoning_history
 from howsure.track.game.prompts import bracketed
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import statistic
@@ -101,6 +102,37 @@ def test_reasoning_tokens_per_turn_stand_beside_the_turns(played):
     assert len(rows) == 6, "kept and dropped stand in one table"
     assert "reasoning-median-1" in result.charts()
     assert any("Correct answers against reasoning" in section.title for section in result.sections())
+
+
+@pytest.mark.skipif(not has_inspect, reason="Inspect is not installed")
+def test_simulated_models_last_longer_with_more_reasoning_and_with_kept_reasoning(tmp_path):
+    """The board that the docs show, in small: one that reasons about two turns knows no third, unless it can read its notes."""
+    cases = [(2, False), (5, False), (2, True)]
+    jobs = [
+        {
+            "model": f"howsure-reasoning/{size}",
+            "out": str(tmp_path),
+            "n_samples": 3,
+            "setting": {"length": 10, "keeps_reasoning": keeps},
+        }
+        for size, keeps in cases
+    ]
+    assert [result["status"] for result in run(*jobs)] == ["complete"] * 3
+    ((_, rows),) = measure(samples_from_logs([tmp_path])).reasoning_rows().items()
+    found = {(row.model.rpartition("/")[2], reasoning_history(row)): row for row in rows}
+    short, long = found["2", "dropped"], found["5", "dropped"]
+    assert short.average.value < 3 < long.average.value < 6
+    assert short.reasoning.value < long.reasoning.value
+    assert found["2", "kept"].average.value > 7
+
+
+@pytest.mark.skipif(not has_inspect, reason="Inspect is not installed")
+@pytest.mark.parametrize("name", ["0", "many", "-3"])
+def test_a_simulated_model_that_does_not_exist_is_refused(tmp_path, name):
+    from howsure.track.running.model_runs import run_model
+
+    with pytest.raises(OptionError, match="for example howsure-reasoning/20"):
+        run_model(f"howsure-reasoning/{name}", out=tmp_path, n_samples=1)
 
 
 def test_tokens_per_turn_are_a_ratio_clustered_by_sequence():

@@ -113,6 +113,12 @@ class _Http(ModelAPI):
         """The name by which Inspect knows a model's context window and price."""
         return self._name
 
+    def tool_result_images(self) -> bool:
+        """There are no tools, and so nothing that Inspect would have to look for in every message of every turn."""
+        return True
+
+    tool_result_documents = tool_result_images
+
     def connection_key(self) -> str:
         """Connections are counted per key and model."""
         return f"{self.initial_api_key}:{self.model_name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,19 +18,20 @@ from howsure.stats.permutation import TestResult
 from howsure.stats.proportions import score_bounds
 
 __all__ = [
+    "FrailtyFit",
     "SurvivalCurve",
-    "WeibullFit",
     "bounded_mean",
-    "extrapolated_mean",
-    "fit_weibull",
+    "fit_frailty",
     "incidence_values",
     "kaplan_meier",
+    "likely_hazards",
     "log_rank",
     "restricted_mean",
     "restricted_values",
 ]
 
-_LARGEST_EXPONENT = 500.0  # of a cumulative hazard; nothing survives it, and floats go beyond
+_LARGEST_EXPONENT = 300.0  # of a cumulative hazard; nothing survives it, and the square of larger ones is no float
+_PRIORS = np.array([0.0, 1.0, 1.0])  # 1 / variance of the normal priors of a hazard's (a, log k, θ)
 
 
 @dataclass(frozen=True)
@@ -200,71 +201,148 @@ def bounded_mean(values: ArrayLike, clusters: Any, limit: float, *, level: float
     return Estimate(share * limit, low * limit, high * limit, level)
 
 
-def extrapolated_mean(
-    values: ArrayLike, clusters: Any, n_events: int, limit: float, *, level: float = 0.95
-) -> Estimate:
-    r"""The mean of pseudo-values that go beyond what was observed, between 0 and ``limit``, with Wilson and Hilferty's interval.
-
-    .. math:: m \Big(1 \pm \frac{t\, se}{3 m}\Big)^{-3}
-
-    It is nearly exact for the mean of gamma distributed times; that of a long tail is as skewed. What is known under censoring depends on the
-    observed ends, not on all observations: t and the standard error have ``n_events`` − 1 degrees of freedom.
-    """
-    found = mean(values, clusters, level=level, bounds=None)
-    value = found.estimate.value
-    if value is None or found.df is None or not found.se or not 0 < value < limit or n_events < 2:
-        return bounded_mean(values, clusters, limit, level=level)
-    df = min(found.df, n_events - 1)
-    se = found.se * np.sqrt((df + 1) / df * found.df / (found.df + 1))
-    part = t_quantile(level, df) * se / (3 * value)
-    high = value * (1 - part) ** -3 if part < 1 else limit
-    return Estimate(value, value * (1 + part) ** -3, min(high, limit), level)
-
-
 @dataclass(frozen=True)
-class WeibullFit:
-    r"""A hazard that is a power of the time: :math:`S(t) = e^{-\Lambda(t)}`, :math:`\Lambda(t) = e^a (t / u)^k`.
+class FrailtyFit:
+    r"""A hazard that is a power of the time, times a factor in which observations differ: gamma distributed with mean 1 and variance θ.
 
-    ``log_scale`` is a and ``log_shape`` log k: 0 is a constant hazard, below it falls, above it rises. ``unit`` is u. ``information`` is that of (a, log k).
+    .. math:: S(t) = \big(1 + \theta \Lambda(t)\big)^{-1/\theta}, \qquad \Lambda(t) = e^a (t / u)^k
+
+    Without differences (θ = 0) it is Weibull's, :math:`S = e^{-\Lambda}`. With them those that last are those with a low hazard, and the hazard of all falls with the time
+    though that of each may be constant or rise. ``log_scale`` is a, ``log_shape`` log k, ``variance`` θ and ``unit`` u; each may be an array, for several hazards at once.
+    ``covariance`` is that of (a, log k, θ); where θ is 0, which is the end of its range, as if θ were known.
     """
 
-    log_scale: float
-    log_shape: float
+    log_scale: Any
+    log_shape: Any
+    variance: Any
     unit: float
-    information: Floats
+    covariance: Floats
 
     def cumulative(self, times: ArrayLike) -> tuple[Floats, Floats]:
-        """Λ at times from 0, and its derivatives by (a, log k) in two columns."""
+        """−log S at times from 0, and its derivatives by (a, log k, θ) along a last axis; with arrays of parameters, one row per hazard."""
         times = np.asarray(times, dtype=np.float64) / self.unit
         logs = np.log(times, out=np.zeros(len(times)), where=times > 0)
-        shape = np.exp(self.log_shape)
-        total = np.where(times > 0, np.exp(np.minimum(self.log_scale + shape * logs, _LARGEST_EXPONENT)), 0.0)
-        return total, np.stack([total, shape * logs * total], axis=1)
+        scale, shape, variance = (
+            np.asarray(one, dtype=np.float64)[..., None] for one in (self.log_scale, self.log_shape, self.variance)
+        )
+        shape = np.exp(shape)
+        own = np.where(times > 0, np.exp(np.minimum(scale + shape * logs, _LARGEST_EXPONENT)), 0.0)
+        spread = variance * own
+        is_small = spread < 1e-4  # where the formula is a difference of nearly equal numbers, its first terms
+        divisor = np.where(is_small, 1.0, variance)
+        total = np.where(is_small, own * (1 - spread / 2), np.log1p(spread) / divisor)
+        by_scale = own / (1 + spread)
+        by_variance = np.where(is_small, own**2 * (2 * spread / 3 - 0.5), (by_scale - total) / divisor)
+        return total, np.stack([by_scale, shape * logs * by_scale, by_variance], axis=-1)
+
+    def moved(self, log_scale: Any, log_shape: Any, variance: Any) -> FrailtyFit:
+        """Hazards with other parameters."""
+        return replace(self, log_scale=log_scale, log_shape=log_shape, variance=variance)
 
 
-def fit_weibull(at_risk: ArrayLike, events: ArrayLike) -> WeibullFit:
-    r"""The Weibull hazard of events in the periods 1, 2, …, each a binomial with the chance :math:`1 - e^{\Lambda(t-1) - \Lambda(t)}`.
+def fit_frailty(at_risk: ArrayLike, events: ArrayLike) -> FrailtyFit:
+    r"""The hazard of events in the periods 1, 2, …, each a binomial with the chance :math:`1 - S(t) / S(t-1)`.
 
-    Maximum likelihood by Fisher's scoring, with a normal prior of mean 0 and standard deviation 1 on log k: a few events that happen to lie close together would
-    otherwise give any shape. There must be an event.
+    Maximum likelihood by Fisher's scoring, with normal priors of standard deviation 1 on log k (mean 0) and on θ (from 0 up): a few events that happen to lie close together
+    would otherwise give any shape, and a few that last long any variance. There must be an event.
     """
-    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
-    if not events.sum() > 0:
+    if not np.sum(events) > 0:
         raise InputError("events: none. A hazard needs at least one.")
-    periods = np.arange(len(at_risk) + 1)
-    found = WeibullFit(0.0, 0.0, float(at_risk.sum() / events.sum()), np.eye(2))
-    for _ in range(100):
-        total, slopes = found.cumulative(periods)
-        growth, slope = np.clip(np.diff(total), 1e-12, _LARGEST_EXPONENT), np.diff(slopes, axis=0)
-        odds = 1 / np.expm1(growth)
-        score = slope.T @ (events * (1 + odds) - at_risk) - [0.0, found.log_shape]
-        information = slope.T @ (slope * (at_risk * odds)[:, None]) + np.diag([0.0, 1.0])
-        step = np.linalg.solve(information, score)
+    table = _merged(at_risk, events)
+    found = FrailtyFit(0.0, 0.0, 0.0, float(np.sum(at_risk) / np.sum(events)), np.eye(3))
+    for _ in range(200):
+        score, information = _scores(found, *table)
+        parameters = np.array([found.log_scale, found.log_shape, found.variance])
+        is_free = np.array([True, True, found.variance > 0 or score[2] > 0])
+        step = np.zeros(3)
+        step[is_free] = np.linalg.solve(information[np.ix_(is_free, is_free)], score[is_free])
         step /= max(1.0, np.abs(step).max())  # far from the maximum a whole step may leave the range of floats
-        found = WeibullFit(found.log_scale + step[0], found.log_shape + step[1], found.unit, information)
-        if np.abs(step).max() < 1e-9:
+        after = parameters + step
+        after[2] = max(after[2], 0.0)
+        found = found.moved(*after.tolist())
+        if np.abs(after - parameters).max() < 1e-9:
             break
-    return found
+    covariance = np.zeros((3, 3))
+    covariance[np.ix_(is_free, is_free)] = np.linalg.inv(information[np.ix_(is_free, is_free)])
+    return replace(found, covariance=covariance)
+
+
+def likely_hazards(fit: FrailtyFit, at_risk: ArrayLike, events: ArrayLike, drop: float) -> FrailtyFit:
+    """Hazards around the region whose log-likelihood (with the priors of `fit_frailty`) is at most ``drop`` below the largest, as one `FrailtyFit` with arrays.
+
+    The smallest and the largest value of anything in the region are its profile likelihood interval, which needs no symmetry and no second derivative: with half of a χ²
+    quantile as ``drop`` it has that level. The region is searched on a grid of (log k, θ) that grows until it contains it; at each point a goes as far as the likelihood allows.
+    """
+    table = _merged(at_risk, events)
+    _, information = _scores(fit, *table)
+    reach = np.sqrt(2 * drop * np.diag(np.linalg.inv(information)))
+    shapes, variances = (
+        np.array([middle - 1.2 * far, middle + 1.2 * far])
+        for middle, far in zip((fit.log_shape, fit.variance), reach[1:], strict=True)
+    )
+    best = float(_log_likelihood(fit, *table)[0])
+    for _ in range(8):
+        variances[0] = max(variances[0], 0.0)
+        grid = np.meshgrid(np.linspace(*shapes, 17), np.linspace(*variances, 13), indexing="ij")
+        around = fit.moved(np.full(17 * 13, fit.log_scale), *(part.ravel() for part in grid))
+        for _ in range(20):
+            score, information = _scores(around, *table)
+            step = np.clip(score[:, 0] / information[:, 0, 0], -1, 1)
+            around = replace(around, log_scale=around.log_scale + step)
+            if np.abs(step).max() < 1e-3:
+                break
+        left = _log_likelihood(around, *table) - best + drop
+        is_inside = (left >= 0).reshape(17, 13)
+        over = (
+            [is_inside[0].any(), is_inside[-1].any()],
+            [is_inside[:, 0].any() and variances[0] > 0, is_inside[:, -1].any()],
+        )
+        for ends, (is_low, is_high) in zip((shapes, variances), over, strict=True):
+            ends[:] = ends + np.multiply([-0.5, 0.5], [is_low, is_high]) * np.ptp(ends)
+        if not np.any(over):
+            break
+    far = np.sqrt(2 * left[left >= 0] / information[left >= 0, 0, 0])
+    inside = [part[left >= 0] for part in (around.log_scale, around.log_shape, around.variance)]
+    scales = np.concatenate([[fit.log_scale], inside[0] - far, inside[0] + far])
+    return fit.moved(
+        scales,
+        *(
+            np.concatenate([[own], part, part])
+            for own, part in zip((fit.log_shape, fit.variance), inside[1:], strict=True)
+        ),
+    )
+
+
+def _merged(at_risk: ArrayLike, events: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Ends of periods from 0 on, those at risk and events; periods in a row with the same at risk and without an event are one."""
+    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
+    is_end = (events > 0) | np.append(events[1:] > 0, True) | np.append(np.diff(at_risk) != 0, True)
+    ends = np.flatnonzero(is_end & (at_risk > 0))
+    return np.append(0.0, ends + 1.0), at_risk[ends], events[ends]
+
+
+def _growth(fit: FrailtyFit, times: Floats) -> tuple[Floats, Floats]:
+    """What −log S gains from one time to the next, and its derivatives."""
+    total, slopes = fit.cumulative(times)
+    return np.clip(np.diff(total), 1e-12, _LARGEST_EXPONENT), np.diff(slopes, axis=-2)
+
+
+def _scores(fit: FrailtyFit, times: Floats, at_risk: Floats, events: Floats) -> tuple[Floats, Floats]:
+    """Score and information of (a, log k, θ) with their priors, one per hazard."""
+    growth, slopes = _growth(fit, times)
+    odds = 1 / np.expm1(growth)
+    score = ((events * (1 + odds) - at_risk)[..., None, :] @ slopes)[..., 0, :]
+    pull = _PRIORS * np.stack([fit.log_scale, fit.log_shape, fit.variance], axis=-1)
+    information = np.swapaxes(slopes, -1, -2) @ (slopes * (at_risk * odds)[..., None])
+    return score - pull, information + np.diag(_PRIORS)
+
+
+def _log_likelihood(fit: FrailtyFit, times: Floats, at_risk: Floats, events: Floats) -> Floats:
+    growth, _ = _growth(fit, times)
+    data = (events * np.log(-np.expm1(-growth)) - (at_risk - events) * growth).sum(axis=-1)
+    return np.atleast_1d(
+        data - np.square(np.stack([fit.log_scale, fit.log_shape, fit.variance], axis=-1)) @ _PRIORS / 2
+    )
 
 
 def log_rank(*groups: tuple[ArrayLike, ArrayLike]) -> TestResult:

@@ -52,6 +52,7 @@ def stddev_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
         return Estimate.without("undefined", found.reason(), value=value, level=level)
     low, high = (float(np.exp(centre - end * se)) if np.isfinite(end) else None for end in (found.high, found.low))
     most = ends.length / 2
+    low = None if low is None else min(low, value)
     return Estimate(value, low, most if high is None else max(min(high, most), value), level)
 
 

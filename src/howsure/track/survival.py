@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -14,14 +15,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
+from howsure.stats._arrays import normal_quantile
+from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 from howsure.stats.survival import (
+    FrailtyFit,
     SurvivalCurve,
     bounded_mean,
-    extrapolated_mean,
-    fit_weibull,
+    fit_frailty,
     incidence_values,
     kaplan_meier,
+    likely_hazards,
     restricted_values,
 )
 from howsure.track.game.endings import Ending
@@ -44,7 +48,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 _STRETCHES = (1, 6, 11, 21, 51, 101, 201)  # first turns; the risk changes most at the start
 _FEWEST = 5  # games that answered a turn; a curve of fewer is mostly chance
 _MOST_ASSUMED = 0.05  # of an average may come from an assumed hazard before it is said
-_EXTRAPOLATED = "extrapolated (Weibull) beyond"
+_EXTRAPOLATED = "extrapolated beyond"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,31 +119,52 @@ class GameEnds:
         """Those over the whole length, if every game that lasts to a turn went on to the end."""
         return restricted_values(self.times, self.is_error, turn, tail=float(self.length - turn))
 
-    def extended_values(self, transform: Callable[[Floats], Floats] = lambda turns: turns) -> Floats:
-        r"""Pseudo-values of g(correct answers) over the whole length: the survival curve as far as it reaches, then a Weibull hazard.
-
-        .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} e^{\Lambda(\tau) - \Lambda(\tau+j)} \big(g(\tau+j) - g(\tau+j-1)\big)
-
-        Λ is fitted to the errors in all turns (`howsure.stats.survival.fit_weibull`), so that the hazard may fall or rise. Where no game was interrupted, the values are
-        those of the games themselves.
-        """
-        reach, g = self.reach, transform
+    @cached_property
+    def hazard(self) -> FrailtyFit | None:
+        """The hazard that continues the survival curve beyond the last turn that is well known; None where nothing lies beyond it, nobody lasted to it, or nobody erred."""
         at_risk, errors = self.table()
-        if reach == self.length or not errors.any():
-            return restricted_values(self.times, self.is_error, reach, g)
-        fit = fit_weibull(at_risk, errors)
+        is_needed = self.reach < self.length and self.share_at(self.reach) > 0 and errors.any()
+        return fit_frailty(at_risk, errors) if is_needed else None
+
+    def extended_values(self, transform: Callable[[Floats], Floats] = lambda turns: turns) -> Floats:
+        r"""Pseudo-values of g(correct answers) over the whole length: the survival curve as far as it reaches, then a fitted hazard.
+
+        .. math:: \hat\theta = \hat\theta_\tau + \sum_{t=\tau+1}^{L} S(t) \big(g(t) - g(t-1)\big)
+
+        S is fitted to the errors in all turns (`howsure.stats.survival.fit_frailty`): the hazard may fall or rise, and sequences may differ in it. Beyond τ its own curve counts, not the
+        share that Kaplan and Meier find at τ, which the last few games decide. Where no game was interrupted, the values are those of the games themselves.
+        """
+        reach, fit = self.reach, self.hazard
+        values = restricted_values(self.times, self.is_error, reach, transform)
+        if fit is None:
+            return values
         total, slopes = fit.cumulative(np.arange(self.length + 1))
-        gained = np.diff(g(np.arange(reach, self.length + 1, dtype=np.float64)))
-        later = np.exp(total[reach] - total[reach + 1 :]) * gained
-        gradient = later @ (slopes[reach] - slopes[reach + 1 :])
+        later = np.exp(-total[reach + 1 :]) * np.diff(transform(np.arange(reach, self.length + 1, dtype=np.float64)))
         # each game's part in the score of the fit: the turns that were right, and the error
         own = -slopes[self.turns]
         last = self.turns[self.is_error]
         growth = np.clip(total[last + 1] - total[last], 1e-12, None)
         own[self.is_error] += (slopes[last + 1] - slopes[last]) / np.expm1(growth)[:, None]
-        values = restricted_values(self.times, self.is_error, reach, g, tail=float(later.sum()))
-        moved = (own - own.mean(axis=0)) @ np.linalg.solve(fit.information, gradient)
-        return np.asarray(values + self.n * self.share_at(reach) * moved)
+        moved = (own - own.mean(axis=0)) @ fit.covariance @ (later @ -slopes[reach + 1 :])
+        return np.asarray(values + later.sum() + self.n * moved)
+
+    def average(self, level: float) -> Estimate:
+        """The mean of `extended_values`, where a part of it lies beyond what is well known, with a profile likelihood interval (`howsure.stats.survival.likely_hazards`).
+
+        All hazards in the region give an average; the interval has the smallest and the largest, moved by as much as the restricted mean differs from that of the fitted hazard.
+        Games on one sequence count less by the design effect of the restricted mean.
+        """
+        assert self.hazard is not None
+        known = self.values(self.reach)
+        effect = max(mean(known, self.seeds, bounds=None).design_effect or 1.0, 1.0)
+        region = likely_hazards(self.hazard, *self.table(), drop=effect * normal_quantile(level) ** 2 / 2)
+        survival = np.exp(-region.cumulative(np.arange(1, self.length + 1))[0])
+        # the first is the fitted hazard itself
+        averages = survival.sum(axis=1) + known.mean() - survival[0, : self.reach].sum()
+        low, high = (float(np.clip(end, 0.0, self.length)) for end in (averages.min(), averages.max()))
+        most = known.mean() + self.share_at(self.reach) * (self.length - self.reach)
+        value = min(float(averages[0]), float(most))
+        return Estimate(value, min(low, value), max(high, value), level)
 
 
 @dataclass(frozen=True)
@@ -195,10 +220,9 @@ def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
     """Correct answers on average, and what the average is at least and at most where games were interrupted or ended without an answer.
 
-    Interrupted games are censored. Where the curve then ends early, a Weibull hazard continues it, if it has fallen to one half by then; where that
+    Interrupted games are censored. Where the curve then ends early, a fitted hazard continues it (`GameEnds.average`), if it has fallen to one half by then; where that
     adds more than 5 % to the average, ``reason`` says so, since the interval covers less than its level under a hazard of another form:
-    read the restricted mean then. If not, or
-    where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
+    read the restricted mean then. If not, or where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
     interval's low end are those of the least it can be, the high end that of the most. The least: a game that reached a limit would have erred in the next turn,
     and none goes on beyond the last turn that is well known. The most: it would have been right to the end, as all games beyond that turn; and a game without an answer
     is censored instead of counted as an error.
@@ -222,13 +246,9 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         reason = f"{why}: the average is between {low.value:.4g} and {high.value:.4g}"
         average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
     else:
-        values = ends.extended_values()
-        assumed = float((values - ends.values(ends.reach)).mean())
-        average = (
-            extrapolated_mean(values, ends.seeds, int(ends.is_error.sum()), ends.length, level=level)
-            if assumed > 0
-            else mean_turns(ends, values, ends.length, level)
-        )
+        known = ends.values(ends.reach)
+        average = ends.average(level) if ends.hazard else mean_turns(ends, known, ends.length, level)
+        assumed = (average.value or 0.0) - float(known.mean())
         if average.value and assumed > _MOST_ASSUMED * average.value:
             reason = f"{assumed:.3g} of {average.value:.4g} turns on average are {_EXTRAPOLATED} turn {ends.reach}"
             average = replace(average, reason="; ".join(text for text in (average.reason, reason) if text))

@@ -104,7 +104,7 @@ def _play(run: InspectRun, asked: Asking, task_args: dict[str, Any], epochs: int
     from howsure.track.running.registry import track_the_stat
 
     # games of players cost nothing to play again, so what protects paid replies is left out
-    is_paid = not asked.model.startswith("howsure/")
+    is_paid = not asked.model.startswith(("howsure/", "howsure-reasoning/"))
     if before:
         run.retry(before.logs[-1], asked, log_realtime=is_paid)
     else:

@@ -1,19 +1,32 @@
-"""Players as models of Inspect, so that a log says who played: ``--model howsure/oracle``."""
+"""Players as models of Inspect, so that a log says who played: ``--model howsure/oracle``; and a simulated model that reasons, ``--model howsure-reasoning/20``."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
-from inspect_ai.model import ChatMessage, GenerateConfig, modelapi
+from inspect_ai.model import (
+    ChatMessage,
+    ContentReasoning,
+    ContentText,
+    GenerateConfig,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
 
 from howsure.errors import OptionError
 from howsure.track.game.players import player
 from howsure.track.game.rules import Player
+from howsure.track.game.statistics import Step
+from howsure.track.running.costs import count_tokens
 from howsure.track.running.free_model import FreeAPI
 
-__all__ = ["PROVIDER", "PlayerAPI"]
+__all__ = ["PROVIDER", "REASONING_PROVIDER", "PlayerAPI", "ReasoningAPI"]
 
 PROVIDER = "howsure"
+REASONING_PROVIDER = "howsure-reasoning"
+_SLIPPING = "noisy-0.02"  # who answers for a simulated model that reasons
 _SEATS = 256  # games remembered at a time; more are played at once only on purpose
 
 
@@ -53,3 +66,55 @@ class PlayerAPI(FreeAPI):
         if len(self._seats) > _SEATS:
             self._seats.popitem(last=False)
         return "\n".join(said)
+
+
+@modelapi(name=REASONING_PROVIDER)
+class ReasoningAPI(FreeAPI):
+    """A simulated model that reasons: before each answer it writes down the last K turns, and knows no more than these; besides, it errs by chance in 2 % of turns.
+
+    Where the conversation contains its earlier reasoning, it goes on from what is written there, and errs by chance only.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect has it
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, config)
+        if not (model_name.isascii() and model_name.isdigit() and int(model_name)):
+            raise OptionError(
+                f"{REASONING_PROVIDER}/{model_name}: after the stroke comes the number of turns that it reasons about, for example {REASONING_PROVIDER}/20."
+            )
+        self._size = int(model_name)
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's name
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """The last turns as reasoning, the answer, and the tokens of both."""
+        output = await super().generate(input, tools, tool_choice, config)
+        notes = "So far: " + "; ".join(map(str, _steps(input)[-self._size :])) + "."
+        output.message.content = [ContentReasoning(reasoning=notes), ContentText(text=output.message.text)]
+        n_reasoned = count_tokens(notes)
+        n_written = n_reasoned + count_tokens(output.message.text)
+        output.usage = ModelUsage(output_tokens=n_written, total_tokens=n_written, reasoning_tokens=n_reasoned)
+        return output
+
+    def said(self, messages: list[ChatMessage]) -> str:
+        """The answer to the last turn."""
+        opening, steps = messages[0].metadata or {}, _steps(messages)
+        if "player_seed" not in opening or not steps:
+            raise OptionError(f"{REASONING_PROVIDER}/{self.model_name} plays track_the_stat only, turn by turn.")
+        reads_notes = any(isinstance(part, ContentReasoning) for one in messages for part in one.content)
+        seed = [*opening["player_seed"], self._size, len(steps)]
+        playing = player(_SLIPPING, opening["variant"], seed=seed)
+        return [playing.reply(step) for step in (steps if reads_notes else steps[-self._size :])][-1]
+
+
+def _steps(messages: list[ChatMessage]) -> list[Step]:
+    return [one.metadata["step"] for one in messages if one.metadata and "step" in one.metadata]
