@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_told(tmp_path):
     with pytest.raises(OptionError, match="2 dimensions"):
         reliability(read_ratings(long))
     with pytest.raises(OptionError, match="No design called 'random'"):
-        reliability(read_ratings(wide(tmp_path / "r.csv")), design="random")
+        reliability(read_ratings(wide(tmp_path / "r.csv")), rater_effects="random")
 
 
 def test_a_column_of_the_ratings_may_group_items():

@@ -25,7 +25,7 @@ def coverage(
             "-n",
             "--simulations",
             min=1,
-            help="Simulated data sets per row. [default: 2000; with --real 600, with --sequences 100 per pair]",
+            help="Simulated data sets: per row. [default: 2000; with --real 600, with --sequences 100 per pair]",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def coverage(
     level: Level = 0.95,
     seed: Seed = 0,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that shares the work.", show_default=False)
+        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
     ] = None,
 ) -> None:
     """Measure by simulation how often each kind of interval contains the true value.

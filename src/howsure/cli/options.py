@@ -70,7 +70,7 @@ Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp
 ItemCluster = Annotated[
     str | None,
     typer.Option(
-        help="Column that groups correlated items, such as their prompt. [default: cluster, where there is one]",
+        help="Clusters: column that groups correlated items, such as their prompt. [default: cluster, where there is one]",
         show_default=False,
     ),
 ]
@@ -98,7 +98,9 @@ class Reading:
         _option("Files: our column = the file's, e.g. subject=llm,score=acc; task=* for a column per task."),
     ] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
-    mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
+    mapping: Annotated[Path | None, _option("Mapping of columns: a file kept by `howsure convert --save-mapping`.")] = (
+        None
+    )
     names: Annotated[
         Path | None, _option("A file of names, as `howsure names --save` writes it: which are the same.")
     ] = None
@@ -112,7 +114,7 @@ class Reading:
     higher_is_better: Annotated[
         bool, _option("Higher scores are better; scores outside 0–1 are analysed as they are.", "--higher-is-better")
     ] = False
-    strict: Annotated[bool, _option("Stop at a damaged file instead of skipping it.", "--strict")] = False
+    strict: Annotated[bool, _option("Stop instead of skipping: at a damaged file.", "--strict")] = False
     no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
 
     @property
@@ -203,7 +205,10 @@ class Output:
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="Folder for tables (csv), numbers (json), charts and a report.", show_default=False
+            "-o",
+            "--out",
+            help="Output: a folder for tables (csv), numbers (json), charts and a report.",
+            show_default=False,
         ),
     ] = None
     formats: Annotated[

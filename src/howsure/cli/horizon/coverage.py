@@ -25,7 +25,7 @@ def coverage(
             help="What is simulated: time, compare (ratios), limits (cut runs), trend (doubling times), domains (trends) or attempts."
         ),
     ] = "time",
-    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per design.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:

@@ -29,9 +29,7 @@ def validate(
     ],
     judge: Annotated[list[Path], typer.Argument(help="Judges' ratings, in the same form.", show_default=False)],
     output: Output,
-    study: Annotated[
-        Path | None, typer.Option(help="The study file, for scales and lengths.", show_default=False)
-    ] = None,
+    study: Annotated[Path | None, typer.Option(help="Study file, for scales and lengths.", show_default=False)] = None,
     orders: Annotated[
         list[Path] | None,
         typer.Option(
@@ -44,17 +42,21 @@ def validate(
     kind: Annotated[
         str, typer.Option(help="Agreement: pearson, spearman, kendall, or match where ratings are categories.")
     ] = "pearson",
-    design: Annotated[
+    rater_effects: Annotated[
         str | None,
         typer.Option(
-            help="Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share items]",
+            help="Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified. [default: sampled where raters share items]",
             show_default=False,
         ),
     ] = None,
     cluster: ItemCluster = None,
     epsilon: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Margin: how much worse than a rater the judge may be, because it is cheaper."),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Margin of the alternative-annotator test: how much worse than a rater the judge may be, because it is cheaper.",
+        ),
     ] = 0.2,
     level: Level = 0.95,
 ) -> None:
@@ -75,7 +77,7 @@ def validate(
         orders=orders_beside(orders, judge),
         lengths=Lengths(lengths) if lengths else None,
         kind=kind,  # type: ignore[arg-type]  # checked there
-        design=design,  # type: ignore[arg-type]  # checked there
+        rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         cluster=cluster,
         epsilon=epsilon,
         level=level,
