@@ -45,11 +45,13 @@ class Result:
     provenance: Provenance
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the short repr, where a dataclass would write one of its own, and draw charts once."""
+        """Keep the short repr, where a dataclass would write one of its own, draw charts once, and give every estimate its state."""
         super().__init_subclass__(**options)
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
         if "charts" in cls.__dict__:
             cls.charts = _drawn_once(cls.charts)  # type: ignore[method-assign,assignment]
+        if "tables" in cls.__dict__:
+            cls.tables = property(_with_states(cls.tables.fget))  # type: ignore[method-assign,assignment,attr-defined]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -195,6 +197,29 @@ def _drawn_once(draw: Callable[[Any], Mapping[str, Chart]]) -> Callable[[Any], M
         return kept
 
     return charts
+
+
+def _with_states(tables: Callable[[Any], dict[str, pl.DataFrame]]) -> Callable[[Any], dict[str, pl.DataFrame]]:
+    """The property `tables`, in which every estimate has its state, also where it only has a value or none."""
+
+    @functools.wraps(tables)
+    def complete(self: Any) -> dict[str, pl.DataFrame]:
+        return {name: _stated(frame) for name, frame in tables(self).items()}
+
+    return complete
+
+
+def _stated(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with ``x_state`` after each ``x_high`` that lacks it: ``ok`` where x is a number, else ``undefined``."""
+    names = frame.columns
+    for name in names:
+        stem = name.removesuffix("_high")
+        if stem == name or stem not in names or f"{stem}_state" in names:
+            continue
+        value = pl.col(stem).fill_nan(None) if frame[stem].dtype.is_float() else pl.col(stem)
+        state = pl.when(value.is_null()).then(pl.lit("undefined")).otherwise(pl.lit("ok")).alias(f"{stem}_state")
+        frame = frame.insert_column(frame.get_column_index(name) + 1, frame.select(state).to_series())
+    return frame
 
 
 def readable(frame: pl.DataFrame) -> pl.DataFrame:
