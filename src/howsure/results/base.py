@@ -120,6 +120,10 @@ class Result:
             raise OptionError.unknown("chart", name, tuple(charts))
         return charts[name]
 
+    def more_files(self) -> Mapping[str, pl.DataFrame | None]:
+        """Tables that `save` writes in another form than csv, by file name; None where this result has none and an older file is removed."""
+        return {}
+
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as csv, the result as JSON, and a file that `load` reads, into a folder.
 
@@ -133,8 +137,11 @@ class Result:
         list of Path
             The files written.
         """
-        folder = Path(path)
+        folder, more = Path(path), self.more_files()
+        for name in (name for name, frame in more.items() if frame is None):
+            (folder / name).unlink(missing_ok=True)
         return [
+            *(write_frame(frame, folder / name) for name, frame in more.items() if frame is not None),
             *(write_frame(frame, folder / f"{name}.csv") for name, frame in self.tables.items()),
             write_json(self.as_dict(), folder / f"{self.name}.json"),
             write_value(self, folder / f"{self.name}{ENDING}"),

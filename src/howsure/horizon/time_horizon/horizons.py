@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +26,6 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
-from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -276,17 +273,9 @@ class TimeHorizons(Result):
 
         return draw_time(self)
 
-    def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write what every result writes and, where there are some, replicates.parquet.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; it is made if it does not exist.
-        """
-        written, replicates = super().save(path), Path(path) / "replicates.parquet"
-        replicates.unlink(missing_ok=True)
-        return written if self.drawn is None else [*written, write_frame(self.replicates(), replicates)]
+    def more_files(self) -> dict[str, pl.DataFrame | None]:
+        """The replicates, where there are some."""
+        return {"replicates.parquet": None if self.drawn is None else self.replicates()}
 
 
 def time_horizons(
