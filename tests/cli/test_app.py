@@ -1,9 +1,11 @@
 """The root command: quick, grouped, and honest about what went wrong."""
 
+import inspect
 import operator
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -89,6 +91,30 @@ def test_an_option_means_the_same_in_all_verbs():
         meanings.setdefault(option, {}).setdefault(meaning(text), verb)
     several = {option: verbs for option, verbs in meanings.items() if len(verbs) > 1}
     assert several == {}
+
+
+def verbs(command, path=()):
+    """Every verb, with the groups that it stands in."""
+    if not hasattr(command, "list_commands"):
+        yield path
+        return
+    for name in command.list_commands(None):
+        yield from verbs(command.get_command(None, name), (*path, name))
+
+
+# They print, serve or gather what others computed.
+ONLY_COMMANDS = {("report",), ("serve",), ("demo",), ("doctor",)}
+
+
+def test_every_verb_is_a_documented_function_of_the_same_name_in_python():
+    documented = (Path(__file__).parents[2] / "docs/api.md").read_text("utf-8").split()
+    names = [".".join(verb) for verb in verbs(typer.main.get_command(app)) if verb not in ONLY_COMMANDS]
+    assert len(names) > 80
+    for name in (re.sub(r"^bridge\.", "bridges.", name) for name in names):
+        function = operator.attrgetter(name)(howsure)
+        assert inspect.isfunction(function), name
+        assert function.__doc__, name
+        assert f"howsure.{name}" in documented, name
 
 
 @pytest.mark.parametrize(

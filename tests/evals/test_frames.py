@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import howsure
-from howsure.cli.app import PANELS
 
 PATH = Path(__file__).parents[2] / "examples/evals/attempts.csv"
 INPUTS = {
@@ -34,11 +33,6 @@ def test_frames_and_files_are_taken_as_tables(kind, analysis):
 def test_a_frame_with_other_columns_is_refused_in_one_line():
     with pytest.raises(howsure.HowsureError, match="there is no column for 'task'"):
         howsure.summary(pd.DataFrame({"model": ["a"], "score": [1.0]}))
-
-
-@pytest.mark.parametrize("verb", PANELS["Evals"])
-def test_the_verbs_of_the_command_exist_in_python(verb):
-    assert callable(getattr(howsure, verb))
 
 
 def test_what_is_converted_is_read_again(tmp_path):
