@@ -1,4 +1,4 @@
-"""How far ratings can be trusted: intraclass correlations, alpha, and what more raters would bring.
+"""Reliability of ratings: intraclass correlations, alpha, and the effect of more raters.
 
 Ratings come as one row per item and one column per rater, with NaN for gaps.
 """
@@ -216,7 +216,7 @@ def raters_needed(single: Estimate, target: float) -> Estimate:
 def noise_ceiling(of_mean: Estimate) -> Estimate:
     r"""The highest correlation with the raters' mean that a perfect judge could be expected to reach: :math:`\sqrt{ICC(\cdot, k)}`.
 
-    ``of_mean`` is the reliability of that mean, such as ``icc_2_k``. Without reliability there is no ceiling to speak of.
+    ``of_mean`` is the reliability of that mean, such as ``icc_2_k``. With reliability 0 there is no ceiling.
     """
     if of_mean.value is None:
         return of_mean

@@ -1,4 +1,4 @@
-"""How long something lasts when some of it was still going on at the last look."""
+"""Survival analysis: how long something lasts when some of it was still going on at the last look."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SurvivalCurve:
     def median(self) -> Estimate:
         """The time that half do not outlast: the first at which the curve is at most ½.
 
-        The interval holds the times whose own interval holds ½ (Brookmeyer and Crowley 1982).
+        The interval contains the times whose own interval contains ½ (Brookmeyer and Crowley 1982).
         """
         last, is_sure_of_start = float(self.times[-1]), (self.at(0).low or 0.0) > 0.5
         value, high = _first_at_most_half(self.times, self.survival), _first_at_most_half(self.times, self.high)
@@ -243,7 +243,7 @@ class WeibullFit:
 
 
 def fit_weibull(at_risk: ArrayLike, events: ArrayLike) -> WeibullFit:
-    r"""The Weibull hazard of events in the periods 1, 2, …, each a binomial with the chance :math:`1 - e^{\Lambda(t-1) - \Lambda(t)}`.
+    r"""The Weibull hazard of events in the periods 1, 2, …, each a binomial with the probability :math:`1 - e^{\Lambda(t-1) - \Lambda(t)}`.
 
     Maximum likelihood by Fisher's scoring, with a normal prior of mean 0 and standard deviation 1 on log k: a few events that happen to lie close together would
     otherwise give any shape. There must be an event.

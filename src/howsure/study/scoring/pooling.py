@@ -1,4 +1,4 @@
-"""One mean of many ratings, as sure as the design allows."""
+"""One mean of many ratings, with the interval that the design allows."""
 
 from __future__ import annotations
 
