@@ -230,7 +230,7 @@ def find_median_length(
     n_calls : int
         Calls per run.
     n_searches : int
-        Number of runs.
+        Number of searches, which are independent and run at the same time.
     longest : int
         Longest sequence, in turns.
     at : sequence of int
