@@ -369,6 +369,8 @@ def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:
 
 
 def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
+    if not frame.width:
+        raise InputError(f"{path}: has no column. Give one row per item and one column per rater, at least 2.")
     first = frame.columns[0]
     text = frame[first].cast(pl.String).drop_nulls()
     is_named = first.casefold() in ("item", "id") or not text.str.contains(_NUMBER).all()
