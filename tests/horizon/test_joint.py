@@ -100,8 +100,8 @@ def test_the_verb_in_python(tmp_path):
     assert type(found).load(found.save(tmp_path)[0].parent).equals(found)
     with pytest.raises(OptionError, match="needs the joint model"):
         time_horizons(counts, has_ceiling=True)
-    with pytest.raises(OptionError, match="No model called 'spline'"):
-        time_horizons(counts, model="spline")
+    with pytest.raises(OptionError, match="No method called 'spline'"):
+        time_horizons(counts, method="spline")
 
 
 def test_the_joint_model_predicts_held_out_cells_better():

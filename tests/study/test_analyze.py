@@ -116,7 +116,7 @@ def test_two_pairs_a_domain_carry_a_difference():
     found = analyze(
         table({f"r{n}": answers for n in range(6)}, pairs),
         model_scores=scores(listed, {pair: pair[:4] for pair in pairs}),
-        order=Order.parse("TECH > NARR"),
+        domain_order=Order.parse("TECH > NARR"),
     )
     difference = found.findings.statistics["domain_difference"]
     assert difference.state == "ok"

@@ -358,7 +358,7 @@ def test_what_does_not_fit_is_refused():
     other = Ratings(world.judge.frame.with_columns(dimension=pl.lit("taste") + pl.col("dimension")))
     with pytest.raises(InputError, match="share no dimension"):
         validate(world.ratings, other)
-    with pytest.raises(OptionError, match="No design called"):
+    with pytest.raises(OptionError, match="No rater effects called"):
         checked(world, rater_effects="random")
     with pytest.raises(OptionError, match="No measure called"):
         checked(world, kind="cosine")

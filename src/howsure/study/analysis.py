@@ -193,7 +193,7 @@ def analyze(
     study: Study | ItemStudy | str | os.PathLike[str] | None = None,
     model_scores: ModelScores | Source | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
-    order: Order | str = EXPECTED,
+    domain_order: Order | str = EXPECTED,
     rater_effects: RaterEffects | None = None,
     rules: Rules | None = None,
     all_raters: bool = False,
@@ -224,7 +224,7 @@ def analyze(
         The model's score of each pair, and its domain; overrides those of the study.
     criteria : sequence of Criterion
         What the statistics must reach.
-    order : Order or str
+    domain_order : Order or str
         Domains from the highest expected fidelity to the lowest, such as ``"TECH > ANAL > PHIL = SELF > NARR"``.
     rater_effects : {"sampled", "fixed", "unidentified"}, optional
         Who the raters are; by default a sample of possible raters where raters share pairs, else unidentified.
@@ -268,7 +268,7 @@ def analyze(
     ratings = table.numeric()
     raters = None if raters is None else Raters.of(raters)
     model_scores = None if model_scores is None else ModelScores.of(model_scores)
-    order = Order.parse(order) if isinstance(order, str) else order
+    order = Order.parse(domain_order) if isinstance(domain_order, str) else domain_order
     if rater_effects is not None and rater_effects not in RATER_EFFECTS:
         raise OptionError.unknown("rater effects", rater_effects, RATER_EFFECTS)
     scored = score(ratings, study)
@@ -296,7 +296,7 @@ def analyze(
         notes=notes,
         level=level,
         rater_effects=settings.rater_effects,
-        order=str(order),
+        domain_order=str(order),
         rules=asdict(quality.rules),
         criteria=[f"{one.name}: {one}" for one in criteria],
         **{name: one.digest[:16] for name, one in read.items() if one is not None},

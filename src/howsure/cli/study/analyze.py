@@ -105,7 +105,7 @@ def analyze(
         study=read_study(study) if study else None,
         model_scores=ModelScores(model_scores) if model_scores else None,
         criteria=read_criteria(criteria) if criteria else CRITERIA,
-        order=Order.parse(domain_order),
+        domain_order=Order.parse(domain_order),
         rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         all_raters=all_raters,
         level=level,
