@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from howsure.tables import Attempts, Scores, Table
 
 __all__ = [
+    "Epsilon",
     "Inputs",
     "ItemCluster",
     "LastAttempt",
     "Level",
     "Limits",
     "Output",
+    "RaterEffects",
     "Reading",
     "Scheduler",
     "Seed",
@@ -67,6 +69,22 @@ LastAttempt = Annotated[
     int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
 ]
 Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
+RaterEffects = Annotated[
+    str | None,
+    typer.Option(
+        help="Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified. "
+        "[default: sampled where raters share items]",
+        show_default=False,
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Margin of the alternative-annotator test: how much worse than a rater the judge may be, because it is cheaper.",
+    ),
+]
 ItemCluster = Annotated[
     str | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, RaterEffects, Seed, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
@@ -56,12 +56,7 @@ def analyze(
     domain_order: Annotated[
         str, typer.Option(help="Domains, from the highest expected fidelity to the lowest.")
     ] = "TECH > ANAL > PHIL = SELF > NARR",
-    rater_effects: Annotated[
-        str | None,
-        _file(
-            "Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified. [default: sampled where raters share pairs]"
-        ),
-    ] = None,
+    rater_effects: RaterEffects = None,
     answers: Annotated[
         str | None,
         _file("protocol, ratings, categories, comparisons, rankings or spans. [default: as the columns show]"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import ItemCluster, Level, Output, Seed, verb
+from howsure.cli.options import Epsilon, ItemCluster, Level, Output, Seed, verb
 
 if TYPE_CHECKING:
     from howsure.study.judging.bench import JudgeBench
@@ -44,14 +44,7 @@ def bench(
         str | None, _file("Agreement: pearson, spearman, kendall or match. [default: pearson; match for text]")
     ] = None,
     cluster: ItemCluster = None,
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Margin of the alternative-annotator test: how much worse than a rater the judge may be, because it is cheaper.",
-        ),
-    ] = 0.2,
+    epsilon: Epsilon = 0.2,
     half_width: Annotated[
         float,
         typer.Option(help="Half the width of the interval: the precision for the costs, as a share of the scale."),

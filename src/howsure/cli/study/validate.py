@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import ItemCluster, Level, Output, verb
+from howsure.cli.options import Epsilon, ItemCluster, Level, Output, RaterEffects, verb
 
 if TYPE_CHECKING:
     from howsure.study.judging.ratings import Orders
@@ -42,22 +42,9 @@ def validate(
     kind: Annotated[
         str, typer.Option(help="Agreement: pearson, spearman, kendall, or match where ratings are categories.")
     ] = "pearson",
-    rater_effects: Annotated[
-        str | None,
-        typer.Option(
-            help="Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified. [default: sampled where raters share items]",
-            show_default=False,
-        ),
-    ] = None,
+    rater_effects: RaterEffects = None,
     cluster: ItemCluster = None,
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Margin of the alternative-annotator test: how much worse than a rater the judge may be, because it is cheaper.",
-        ),
-    ] = 0.2,
+    epsilon: Epsilon = 0.2,
     level: Level = 0.95,
 ) -> None:
     """Compare a judge with people: agreement on equal terms, may it replace a rater, corrected means, bias and calibration.
