@@ -4,6 +4,8 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,12 @@ def test_every_parameter_of_every_public_function_and_class_is_documented():
         named = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
         missing += [f"{name}: {parameter}" for parameter in sorted(named - documented)]
     assert missing == []
+
+
+def test_describing_a_result_loads_no_analysis_that_did_not_make_it():
+    """Sections name other results only for the type checker: a verb with -o does not import what it does not use."""
+    modules = [".".join(path.relative_to(SRC.parent).with_suffix("").parts) for path in SRC.rglob("sections.py")]
+    code = f"import importlib, sys\nfor name in {modules}: importlib.import_module(name)\nprint('scipy.stats' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert len(modules) > 8
+    assert shown.strip() == "False"

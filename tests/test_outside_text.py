@@ -11,7 +11,7 @@ from howsure import outside_text
 from howsure.charts import Caption, Field, estimate_rows, interval_plot
 from howsure.charts.export import to_spec
 from howsure.estimates import Estimate
-from howsure.outside_text import csv_text, guarded, json_text, one_line, several_lines, unguarded
+from howsure.outside_text import csv_text, guarded, html_table, json_text, one_line, several_lines, unguarded
 from howsure.tables.frames import parts_of, write_frame
 from servers import prepared_process
 
@@ -148,3 +148,12 @@ def test_errors_show_strange_arguments_as_escapes(arguments, tmp_path):
     assert done.returncode == 2
     assert not outside_text._SEVERAL_LINES.search(done.stdout + done.stderr)
     assert r"\x1b" in done.stderr
+
+
+def test_a_wide_table_in_a_notebook_scrolls_and_names_the_columns_that_it_does_not_show():
+    columns = [f"column_{i}" for i in range(14)]
+    shown = html_table("Wide", columns, [["0.78 [0.73, 0.83]"] * 14], 3, ".to_frame()")
+    assert shown.startswith('<div style="overflow-x:auto">')
+    assert shown.count("<td") == shown.count("<th ") == 12
+    assert "… and 2 more rows and 2 more columns (column_12, column_13): <code>.to_frame()</code>" in shown
+    assert ">0.78</span> <span" in shown  # a line may end before the interval

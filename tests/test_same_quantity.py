@@ -274,7 +274,8 @@ def _():
     ratings = howsure.read(RATINGS, table="ratings").frame
     kept = howsure.Ratings(ratings.filter(pl.col("rater").is_in(found.raters), pl.col("dimension") == "voice"))
     one = {
-        name: ends(estimate) for name, estimate in reliability(kept, design=found.settings.design).coefficients.items()
+        name: ends(estimate)
+        for name, estimate in reliability(kept, rater_effects=found.settings.rater_effects).coefficients.items()
     }
     return one, {name: ends(found.statistics[f"voice.{name}"]) for name in one}
 
@@ -289,7 +290,9 @@ def _():
     mine = judge.select(rater=pl.lit("toy"), item="item", dimension=pl.lit("pfi"), value="value")
     keep = pl.col("item").is_in(scored)
     rows = validate(
-        howsure.Ratings(people.filter(keep)), howsure.Ratings(mine.filter(keep)), design=found.settings.design
+        howsure.Ratings(people.filter(keep)),
+        howsure.Ratings(mine.filter(keep)),
+        rater_effects=found.settings.rater_effects,
     )
     (row,) = rows.rows
     return ends(found.statistics["noise_ceiling"]), ends(row.statistics["noise_ceiling"])

@@ -47,6 +47,7 @@ _UNSEEN = (
 _ONE_LINE = re.compile(f"[{_UNSEEN}]")
 _SEVERAL_LINES = re.compile(f"(?![\t\n])[{_UNSEEN}]")
 _IN_JSON = re.compile(f"(?![\n])[{_UNSEEN}]")
+_COLUMNS_SHOWN = 12  # of a table in a notebook
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 _HALF_LETTER = re.compile(
@@ -196,7 +197,9 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]], n_rows: int, hint: str) -> str:
-    """A table for a notebook: text to the left, numbers to the right, estimates on one line.
+    """A table for a notebook: text to the left, numbers to the right; an interval may stand below its value.
+
+    A table that is wider than the page scrolls; columns after the first twelve are named below it.
 
     Parameters
     ----------
@@ -209,18 +212,30 @@ def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str
     n_rows : int
         Number of rows of the whole table.
     hint : str
-        How to get the rows that are not shown, in Python.
+        How to get the rows and columns that are not shown, in Python.
     """
 
     def cell(text: str) -> str:
         side = "right" if len(text) <= 40 and re.match(r"[-−<>]?\s?[\d∞]", text) else "left"
-        wrap = "normal" if len(text) > 40 else "nowrap"
-        return f'<td style="text-align:{side};white-space:{wrap}">{html.escape(one_line(text))}</td>'
+        # a number and its interval each stay on a line of their own
+        parts = [text] if side == "left" else re.split(r" (?=\[)", text, maxsplit=1)
+        if len(text) <= 40:
+            whole = " ".join(f'<span style="white-space:nowrap">{html.escape(one_line(part))}</span>' for part in parts)
+        else:
+            whole = html.escape(one_line(text))
+        return f'<td style="text-align:{side}">{whole}</td>'
 
-    shown = list(rows)
-    head = "".join(f'<th style="text-align:left">{html.escape(one_line(name))}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in shown)
+    def name(column: str) -> str:
+        return html.escape(one_line(column)).replace("_", "_<wbr>")
+
+    shown, unseen = list(rows), [one_line(column) for column in columns[_COLUMNS_SHOWN:]]
+    head = "".join(f'<th style="text-align:left">{name(column)}</th>' for column in columns[:_COLUMNS_SHOWN])
+    body = "".join(f"<tr>{''.join(map(cell, row[:_COLUMNS_SHOWN]))}</tr>" for row in shown)
     title = f'<caption style="text-align:left;caption-side:top">{html.escape(one_line(caption))}</caption>'
+    table = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     left = n_rows - len(shown)
-    more = f"<p>… and {left:,} more row{'s' * (left > 1)}: <code>{html.escape(hint)}</code></p>" if left > 0 else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    more = [f"{left:,} more row{'s' * (left > 1)}"] if left > 0 else []
+    if unseen:
+        more.append(f"{len(unseen):,} more column{'s' * (len(unseen) > 1)} ({html.escape(', '.join(unseen))})")
+    below = f"<p>… and {' and '.join(more)}: <code>{html.escape(hint)}</code></p>" if more else ""
+    return f'<div style="overflow-x:auto">{table}</div>{below}'

@@ -165,7 +165,7 @@ def test_agreement_is_what_study_reliability_reports():
     reported = howsure.study.reliability(RATINGS, dimension="voice")
     assert found.verdicts[0].default == reported.coefficients[reported.report]
     assert found.verdicts[1].default == reported.coefficients["krippendorff_interval"]
-    fixed = howsure.study.reliability(RATINGS, dimension="voice", design="fixed")
+    fixed = howsure.study.reliability(RATINGS, dimension="voice", rater_effects="fixed")
     assert by_options(found.verdicts[0], coefficient="icc_3_k", raters="all") == fixed.coefficients[fixed.report]
     frame = howsure.read(RATINGS).frame.filter(pl.col("rater") != "rater-1")
     without = howsure.study.reliability(howsure.Ratings(frame), dimension="voice").coefficients["icc_2_k"]

@@ -1,8 +1,11 @@
 """The root command: quick, grouped, and honest about what went wrong."""
 
+import inspect
 import operator
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -57,22 +60,61 @@ SEVERAL = {"--folds", "--learners", "--tasks"}
 
 
 def options(command, path=()):
-    """Every option of every verb: the verb, the option's name, and the type of its values."""
+    """Every option of every verb: the verb, the option's name, the type of its values, and its help."""
     for parameter in command.params:
         if parameter.opts[-1].startswith("--"):
             kind = str(parameter.type_descriptor.annotation).removeprefix("list[").removesuffix("]")
-            yield " ".join(path), parameter.opts[-1], kind.removeprefix("<class '").removesuffix("'>")
+            kind = kind.removeprefix("<class '").removesuffix("'>")
+            yield " ".join(path), parameter.opts[-1], kind, parameter.help or ""
     for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
         yield from options(command.get_command(None, name), (*path, name))
 
 
 def test_an_option_has_one_type_in_all_verbs():
     kinds = {}
-    for verb, option, kind in options(typer.main.get_command(app)):
+    for verb, option, kind, _ in options(typer.main.get_command(app)):
         kinds.setdefault(option, {}).setdefault(kind, verb)
     assert len(kinds) > 200
     several = {option: verbs for option, verbs in kinds.items() if len(verbs) > 1 and option not in SEVERAL}
     assert several == {}
+
+
+def meaning(text):
+    """What an option is, without the details: its help up to the first mark."""
+    return re.split(r"\s*[.,:;(\[]", text.removeprefix("Inspect: ").removeprefix("Files: "))[0]
+
+
+def test_an_option_means_the_same_in_all_verbs():
+    """The help of an option begins with the same words wherever it stands: another meaning needs another name."""
+    meanings = {}
+    for verb, option, _, text in options(typer.main.get_command(app)):
+        meanings.setdefault(option, {}).setdefault(meaning(text), verb)
+    several = {option: verbs for option, verbs in meanings.items() if len(verbs) > 1}
+    assert several == {}
+
+
+def verbs(command, path=()):
+    """Every verb, with the groups that it stands in."""
+    if not hasattr(command, "list_commands"):
+        yield path
+        return
+    for name in command.list_commands(None):
+        yield from verbs(command.get_command(None, name), (*path, name))
+
+
+# They print, serve or gather what others computed.
+ONLY_COMMANDS = {("report",), ("serve",), ("demo",), ("doctor",)}
+
+
+def test_every_verb_is_a_documented_function_of_the_same_name_in_python():
+    documented = (Path(__file__).parents[2] / "docs/api.md").read_text("utf-8").split()
+    names = [".".join(verb) for verb in verbs(typer.main.get_command(app)) if verb not in ONLY_COMMANDS]
+    assert len(names) > 80
+    for name in (re.sub(r"^bridge\.", "bridges.", name) for name in names):
+        function = operator.attrgetter(name)(howsure)
+        assert inspect.isfunction(function), name
+        assert function.__doc__, name
+        assert f"howsure.{name}" in documented, name
 
 
 @pytest.mark.parametrize(

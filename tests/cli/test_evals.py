@@ -85,7 +85,7 @@ def test_convert_leaves_nothing_behind_when_the_input_is_wrong(tmp_path, command
         (["summary", ATTEMPTS, "--cluster", "famly"], "No cluster called 'famly'. Did you mean 'family'?"),
         (["compare", ATTEMPTS, "--a", "amber-3"], "No subject called 'amber-3'. Did you mean"),
         (["summary", ATTEMPTS, "--map", "score"], "--map score: write it as column=value"),
-        (["summary", ATTEMPTS, "--scorer", "match"], "--scorer means nothing to files input"),
+        (["summary", ATTEMPTS, "--scorer", "match"], "--scorer does not apply to input of the format files"),
         (["summary", ATTEMPTS, "--percent", "--divide-by", "10"], "pass one of them"),
         (["power", "--effect", "0.5"], "accuracy 0.7 plus effect 0.5 is not between 0 and 1"),
         (["convert", ATTEMPTS], "howsure convert IN OUT"),

@@ -481,12 +481,3 @@ def test_the_group_lists_all_verbs():
     text = told("--help")
     assert all(f"  {verb} " in text for verb in VERBS)
     assert "..." not in text.split("Commands:")[1], "a first line is too long to be shown whole"
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_is_a_function_of_the_same_name_in_python(verb):
-    import howsure.stitch
-
-    function = getattr(howsure.stitch, verb)
-    assert callable(function)
-    assert function.__doc__

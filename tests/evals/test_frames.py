@@ -1,5 +1,6 @@
 """A table, a frame and a file give the same result, in Python as on the command line."""
 
+import operator
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +8,6 @@ import polars as pl
 import pytest
 
 import howsure
-from howsure.cli.app import PANELS
 
 PATH = Path(__file__).parents[2] / "examples/evals/attempts.csv"
 INPUTS = {
@@ -36,9 +36,17 @@ def test_a_frame_with_other_columns_is_refused_in_one_line():
         howsure.summary(pd.DataFrame({"model": ["a"], "score": [1.0]}))
 
 
-@pytest.mark.parametrize("verb", PANELS["Evals"])
-def test_the_verbs_of_the_command_exist_in_python(verb):
-    assert callable(getattr(howsure, verb))
+@pytest.mark.parametrize("kind", INPUTS)
+def test_names_that_may_be_the_same_are_found_in_frames_and_files(kind):
+    assert howsure.names(INPUTS[kind]()) == howsure.names([howsure.read(PATH)])
+
+
+@pytest.mark.parametrize("verb", ["summary", "stitch.fit", "stitch.votes", "horizon.attempts", "study.reliability"])
+@pytest.mark.parametrize("nothing", [pd.DataFrame(), pd.DataFrame({"a": []}), pl.DataFrame(), [], None, 3])
+def test_what_is_no_table_is_refused_in_one_line(verb, nothing):
+    with pytest.raises(howsure.HowsureError) as refused:
+        operator.attrgetter(verb)(howsure)(nothing)
+    assert "\n" not in str(refused.value)
 
 
 def test_what_is_converted_is_read_again(tmp_path):

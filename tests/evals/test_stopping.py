@@ -28,7 +28,7 @@ def runs(tmp_path_factory):
         PROGRAM,
         compared | {"rate": 0.9, "seed": 1},
         compared | {"rate": 0.2, "seed": 2, "model": "mockllm/c"},
-        {"folder": alone, "n": 120, "rate": 0.95, "stop": {"threshold": 0.5}},
+        {"folder": alone, "n": 120, "rate": 0.95, "stop": {"target": 0.5}},
         {"folder": repeated, "n": 40, "rate": 0.9, "epochs": 2, "stop": {"precision": 0.3}},
     )
     assert {one["status"] for one in (base, better, equal, above, twice)} == {"success"}
@@ -43,7 +43,7 @@ def test_an_eval_stops_when_its_mean_is_above_the_threshold(runs):
     assert told["low"] > 0.5
     assert len(stops) > 60
     assert "decided: above" in stops[0]["reason"]
-    (seen,) = watch(runs.alone, threshold=0.5).runs
+    (seen,) = watch(runs.alone, target=0.5).runs
     assert seen.answer == "above"
     # samples that ran beside the deciding one count as well, where all before them are finished
     assert told["n_units"] <= seen.n_units <= told["n_units"] + 4
@@ -74,7 +74,7 @@ def test_a_unit_is_an_item_with_all_its_epochs(runs):
 def odd_runs(tmp_path_factory):
     """Evals in which the second unit has an error or no usable score, one task for two models, and samples numbered after shuffling."""
     folder = tmp_path_factory.mktemp("odd")
-    asked = {"n": 40, "rate": 1.0, "stop": {"threshold": 0.4}}
+    asked = {"n": 40, "rate": 1.0, "stop": {"target": 0.4}}
     names = ("broken", "unscored", "outside", "twice", "base")
     jobs = [{"is_broken": True}, {"odd": "nan"}, {"odd": 7}, {"model": ["mockllm/a", "mockllm/b"]}]
     jobs = [asked | job | {"folder": folder / name} for name, job in zip(names, jobs, strict=False)]
@@ -90,7 +90,7 @@ def test_a_unit_without_a_score_holds_up_no_other_and_is_counted(odd_runs, name)
     assert ended["status"] == "success", ended["error"]
     assert (ended["told"]["answer"], ended["told"]["n_failed_units"]) == ("above", 1)
     assert len(ended["stops"]) > 10
-    (seen,) = watch(odd_runs.folder / name, threshold=0.4).runs
+    (seen,) = watch(odd_runs.folder / name, target=0.4).runs
     assert (seen.answer, seen.n_failed) == ("above", 1)
 
 
@@ -99,12 +99,12 @@ def test_a_score_outside_0_to_1_leaves_the_eval_running_and_the_question_undefin
     assert (ended["status"], ended["stops"]) == ("success", [])
     assert (ended["told"]["state"], ended["told"]["answer"]) == ("undefined", "open")
     assert "score of 7" in ended["told"]["reason"]
-    (seen,) = watch(odd_runs.folder / "outside", threshold=0.4).runs
+    (seen,) = watch(odd_runs.folder / "outside", target=0.4).runs
     assert "score of 7" in seen.mean.reason
 
 
 def test_one_object_serves_two_models_one_after_the_other(odd_runs):
-    runs = watch(odd_runs.folder / "twice", threshold=0.4).runs
+    runs = watch(odd_runs.folder / "twice", target=0.4).runs
     assert [one.answer for one in runs] == ["above", "above"]
     assert odd_runs.twice["told"]["answer"] == "above"
 
@@ -124,7 +124,7 @@ def completed(stopper, item, value):
 
 @pytest.mark.parametrize("is_shuffled", [True, False])
 def test_later_units_wait_for_earlier_ones(is_shuffled):
-    stopper = StopWhenKnown(threshold=0.5)
+    stopper = StopWhenKnown(target=0.5)
     spec = SimpleNamespace(dataset=SimpleNamespace(shuffled=is_shuffled), scorers=None, eval_id="one")
     samples = [SimpleNamespace(id=i, metadata=None, input=f"item {i}") for i in range(60)]
     in_a_loop(stopper.start_task(spec, samples, 1))
@@ -139,7 +139,7 @@ def test_later_units_wait_for_earlier_ones(is_shuffled):
 
 
 def test_questions_are_answered_by_the_interval():
-    ask = Question(threshold=0.0, margin=0.1, precision=0.02)
+    ask = Question(target=0.0, margin=0.1, precision=0.02)
     assert ask.answer(Estimate(0.2, 0.05, 0.4)) == "above"
     assert ask.answer(Estimate(-0.2, -0.4, -0.05)) == "below"
     assert ask.answer(Estimate(0.0, -0.09, 0.09)) == "no difference that matters"
@@ -149,11 +149,11 @@ def test_questions_are_answered_by_the_interval():
     with pytest.raises(OptionError, match="no question"):
         Question()
     with pytest.raises(OptionError, match="not with both"):
-        StopWhenKnown(threshold=0.5, baseline="x.eval")
+        StopWhenKnown(target=0.5, baseline="x.eval")
 
 
 def test_the_command_shows_a_folder_once(runs, command):
-    shown = command("watch", runs.alone, "--threshold", "0.5", "--once", "--json")
+    shown = command("watch", runs.alone, "--target", "0.5", "--once", "--json")
     assert shown.returncode == 0, shown.stderr
     (row,) = json.loads(shown.stdout)["watch"]
     assert row["answer"] == "above"

@@ -90,10 +90,10 @@ def test_intervals_contain_the_true_horizon_at_a_budget():
 
 def test_what_cannot_be_read_is_named():
     some = runs([("a", 10, 1, None)])
-    with pytest.raises(OptionError, match="No spending called 'dollars'"):
-        budget_horizons(some, of="dollars")
+    with pytest.raises(OptionError, match="No unit called 'dollars'"):
+        budget_horizons(some, unit="dollars")
     with pytest.raises(InputError, match="no column 'cost'"):
-        budget_horizons(some, of="cost")
+        budget_horizons(some, unit="cost")
     with pytest.raises(OptionError, match="Budget -1 is not above 0"):
         budget_horizons(some, budgets=(-1,))
     counts = Attempts(

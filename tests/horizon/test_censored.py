@@ -132,7 +132,7 @@ def test_coverage_and_bias_where_a_limit_cut_three_of_ten_runs():
 
 def test_what_has_no_bounds_is_refused(runs):
     with pytest.raises(OptionError, match="limits censored needs logistic curves"):
-        time_horizons(runs, limits="censored", model="joint")
+        time_horizons(runs, limits="censored", method="joint")
     with pytest.raises(OptionError, match="limits bounds leaves outcomes unknown"):
         crossvalidate(runs, limits="bounds")
 

@@ -22,7 +22,7 @@ def world(seed, effect=-0.8):
 
 
 def fit(counts, **others):
-    return time_horizons(counts, model="joint", n_replicates=125, has_sensitivity=False, **others)
+    return time_horizons(counts, method="joint", n_replicates=125, has_sensitivity=False, **others)
 
 
 def test_a_true_effect_is_found_and_its_intervals_contain_it():
@@ -100,7 +100,7 @@ def test_what_is_no_covariate_is_refused():
 
 def test_the_command_reads_the_column_from_the_runs_or_from_a_table_of_tasks(command, tmp_path):
     """The example's true effect is −0.8 per unit."""
-    options = ("--model", "joint", "--replicates", 60, "--covariate", "messiness", "--json", "-q")
+    options = ("--method", "joint", "--replicates", 60, "--covariate", "messiness", "--json", "-q")
     told = command("horizon", "time", EXAMPLE, *options)
     assert told.returncode == 0, told.stderr
     row = json.loads(told.stdout)["covariates"][0]

@@ -367,7 +367,7 @@ def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads(fitted):
 def test_one_family_for_all(fitted):
     attempts, _ = fitted
     for name in ("isotonic", "logit-log"):
-        found = fit_curves(attempts, family=name, n_replicates=40)
+        found = fit_curves(attempts, curve=name, n_replicates=40)
         assert {curve.family for curve in found.rows} == {name}
         assert found.wins == {}
         assert list(found.charts()) == ["curves", "attrition"]
@@ -376,7 +376,7 @@ def test_one_family_for_all(fitted):
 def test_what_cannot_be_fitted_says_so(fitted):
     attempts, _ = fitted
     with pytest.raises(OptionError, match="No curve called 'spline'.*Choose from: exponential"):
-        fit_curves(attempts, family="spline")
+        fit_curves(attempts, curve="spline")
     with pytest.raises(OptionError, match="not between 0 and 1"):
         fit_curves(attempts, success_rates=(50,))
     with pytest.raises(InputError, match="None of 3 tasks has 6 attempts with 100 answers"):

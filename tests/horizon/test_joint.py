@@ -90,18 +90,18 @@ def test_a_ceiling_is_found():
 
 def test_the_verb_in_python(tmp_path):
     counts, _ = planted(1)
-    found = time_horizons(counts, model="joint", n_replicates=125, seed=4)
+    found = time_horizons(counts, method="joint", n_replicates=125, seed=4)
     assert {"typical", "spreads"} <= set(found.tables)
     assert found.minutes("m3").state == "ok"
     assert found.typical("m3", 0.5).value == pytest.approx(found.minutes("m3", 0.5).value)
     assert found.typical("m3", 0.8).value > found.minutes("m3", 0.8).value
-    again = time_horizons(counts, model="joint", n_replicates=125, seed=4)
+    again = time_horizons(counts, method="joint", n_replicates=125, seed=4)
     assert again.tables["time_horizons"].equals(found.tables["time_horizons"])
     assert type(found).load(found.save(tmp_path)[0].parent).equals(found)
     with pytest.raises(OptionError, match="needs the joint model"):
         time_horizons(counts, has_ceiling=True)
-    with pytest.raises(OptionError, match="No model called 'spline'"):
-        time_horizons(counts, model="spline")
+    with pytest.raises(OptionError, match="No method called 'spline'"):
+        time_horizons(counts, method="spline")
 
 
 def test_the_joint_model_predicts_held_out_cells_better():
@@ -134,7 +134,7 @@ def test_domains_have_effects_and_horizons_of_their_own():
     easier = rng.binomial(counts.n, 1 / (1 + (1 - p) / p * np.exp(-2 * (domain == 0))))
     tasks = counts.tasks.with_columns(domain=pl.Series(["ab"[d] for d in domain]))
     found = time_horizons(
-        replace(counts, tasks=tasks, successes=easier), model="joint", n_replicates=125, has_sensitivity=False
+        replace(counts, tasks=tasks, successes=easier), method="joint", n_replicates=125, has_sensitivity=False
     )
     at = {
         (r["domain"], r["model"]): r["minutes"]

@@ -28,7 +28,7 @@ def test_each_fault_is_found_and_a_good_task_is_kept():
     found = [row for task, chance in chances.items() for row in rows(task, chance, learners, 6, rng)]
     found += [(f"visitor {k}", "rare", n + 1, "human", float(n > 1)) for k in range(3) for n in range(6)]
     frame = pl.DataFrame(found, schema=["subject", "task", "attempt", "kind", "score"], orient="row")
-    result = fit_curves(frame, family="logit-log", n_replicates=60)
+    result = fit_curves(frame, curve="logit-log", n_replicates=60)
     told = dict(result.refinement.select("task", "reason").iter_rows())
     assert told == {
         "easy": "too easy",

@@ -366,7 +366,7 @@ def test_two_people_who_come_at_once_never_get_the_same_place(open_folder):
 def test_personal_and_open_links_do_not_mix(open_folder):
     folder = open_folder(2)
     open_packet(folder, is_open=True)
-    with pytest.raises(OptionError, match="Pass --open again"):
+    with pytest.raises(OptionError, match="Pass --one-link again"):
         open_packet(folder)
     other = open_folder(3)
     open_packet(other)
@@ -420,7 +420,7 @@ def test_a_killed_collector_loses_neither_answers_nor_places(open_folder):
     """Kill −9 after each person: every acknowledged answer, and every place, is there when it runs again."""
     folder, received, links = open_folder(3), {}, {}
     for number in range(3):
-        with serving(folder, "--open", "--completion-code", "C0DE") as (process, base):
+        with serving(folder, "--one-link", "--completion-code", "C0DE") as (process, base):
             client = browser()
             told = join(base, client, f"pid{number}")
             link = str(httpx.URL(base).join(told.headers["location"]))
@@ -430,7 +430,7 @@ def test_a_killed_collector_loses_neither_answers_nor_places(open_folder):
                 received[seat] = client.post(f"{link}result", json=body).json()["receipt"]
             links[seat] = httpx.URL(link).path
             process.kill()
-    with serving(folder, "--open") as (_, base):
+    with serving(folder, "--one-link") as (_, base):
         for seat, path in links.items():
             page = browser().get(str(httpx.URL(base).join(path))).text
             assert f'"receipt":{json.dumps(received.get(seat))}' in page
@@ -463,7 +463,7 @@ def serving(folder, *options):
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(open_folder, command):
     folder = open_folder(1)
     (folder / ANSWERS).mkdir()
-    told = command("serve", folder, "--open")
+    told = command("serve", folder, "--one-link")
     assert told.returncode == 2
     assert told.stderr.count("\n") == 1
     assert "cannot be written" in told.stderr
@@ -474,7 +474,7 @@ def test_a_read_only_folder_is_told_in_one_line(open_folder, command):
     folder = open_folder(2)
     folder.chmod(0o500)
     try:
-        told = command("serve", folder, "--open")
+        told = command("serve", folder, "--one-link")
     finally:
         folder.chmod(0o700)
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)

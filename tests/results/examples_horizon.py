@@ -148,7 +148,7 @@ def learners():
 @example(LearningCurves)
 @functools.cache
 def curves():
-    return fit_curves(simulated().attempts, family="exponential", n_replicates=20)
+    return fit_curves(simulated().attempts, curve="exponential", n_replicates=20)
 
 
 @example(Attrition)

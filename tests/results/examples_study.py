@@ -168,4 +168,4 @@ def study_stop():
 
 @example(interval_coverage.StudyCoverage)
 def study_coverage():
-    return interval_coverage.coverage(only="Plackett", n_simulations=3)
+    return interval_coverage.coverage(containing="Plackett", n_simulations=3)

@@ -9,11 +9,13 @@ import json
 import os
 import pkgutil
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 
 import howsure
+from howsure.estimates import State
 from howsure.results import Result
 from howsure.results.base import readable
 from howsure.results.schemas import schema_of
@@ -88,22 +90,24 @@ def test_tables_are_frames_and_the_first_is_the_main_one(result):
 
 
 def test_estimates_follow_the_rule(result):
-    """Where there is an end there is its value, the other end and, in the main table, the state."""
+    """Where there is an end, in any table, there is its value, the other end and the state, which is ok exactly where there is a value in the range."""
     for name, frame in result.tables.items():
         columns = set(frame.columns)
-        assert not columns & {"low", "high"}, f"{name}: an interval's ends carry the name of their estimate"
-        for column in columns:
-            for end, other in (("_low", "_high"), ("_high", "_low")):
-                if column.endswith(end):
-                    stem = column.removesuffix(end)
-                    assert {stem, stem + other} <= columns, f"{name}: {column} stands alone"
+        ends = {column for column in columns if {"low", "high"} & set(column.split("_"))}
+        stems = {column.removesuffix("_low").removesuffix("_high") for column in ends if not column.endswith("_state")}
+        for stem in stems:
+            whole = {stem, f"{stem}_low", f"{stem}_high", f"{stem}_state"}
+            assert whole <= columns, f"{name}: {sorted(whole - columns)} are missing"
+            rows = frame.select(value=stem, state=f"{stem}_state")
+            assert set(rows["state"]) <= {*get_args(State), None}
+            assert rows.filter(state="ok")["value"].null_count() == 0, f"{name}: {stem} is ok without a value"
 
 
 def test_repr_is_short_and_html_shows_the_table(result):
     assert len(repr(result)) < 200
     assert "\n" not in repr(result)
     shown = result._repr_html_()
-    assert shown.startswith("<table>")
+    assert shown.startswith('<div style="overflow-x:auto"><table>')
     assert shown.count("<tr>") <= 22
     assert "nan" not in shown.lower().split(">")[0]
 

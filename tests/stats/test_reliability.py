@@ -291,7 +291,7 @@ def test_none_is_a_gap():
 
 
 def test_wrong_options_are_named():
-    with pytest.raises(OptionError, match="design called 'random'"):
+    with pytest.raises(OptionError, match="rater effects called 'random'"):
         choose_icc("random")
     with pytest.raises(OptionError, match="level 95"):
         intraclass(SHROUT_FLEISS, level=95)

@@ -116,7 +116,7 @@ def test_two_pairs_a_domain_carry_a_difference():
     found = analyze(
         table({f"r{n}": answers for n in range(6)}, pairs),
         model_scores=scores(listed, {pair: pair[:4] for pair in pairs}),
-        order=Order.parse("TECH > NARR"),
+        domain_order=Order.parse("TECH > NARR"),
     )
     difference = found.findings.statistics["domain_difference"]
     assert difference.state == "ok"
@@ -296,7 +296,9 @@ def test_general_dimensions_of_unidentified_raters(reference):
     raters = ["rater1", "rater2", "rater3"]
     ratings = real("hanna_raters_metrics.csv.gz", raters, item=item, dimension="criterion")
     found = analyze(
-        Ratings(ratings.frame.filter(pl.col("dimension") != "Surprise")), answers="protocol", design="unidentified"
+        Ratings(ratings.frame.filter(pl.col("dimension") != "Surprise")),
+        answers="protocol",
+        rater_effects="unidentified",
     ).findings
     for criterion, value in reference["hanna_icc_1k_by_criterion"].items():
         if criterion != "Surprise":

@@ -48,8 +48,8 @@ def test_json_alone_on_standard_output(desk, command, tmp_path):
     ("options", "says"),
     [
         (["-o", "."], "would overwrite raters.csv"),
-        (["--order", "TECH"], 'write it as "TECH > ANAL'),
-        (["--design", "crossed"], "No design called 'crossed'"),
+        (["--domain-order", "TECH"], 'write it as "TECH > ANAL'),
+        (["--rater-effects", "crossed"], "No rater effects called 'crossed'"),
         (["--criteria", "none.yaml"], "none.yaml"),
         (["--rater-table", "ratings.csv"], "rater 'r01' is there"),
         (["--model-scores", "raters.csv"], "no column 'item'"),

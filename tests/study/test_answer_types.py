@@ -93,8 +93,8 @@ def test_ratings_of_systems_have_means_differences_and_severity():
 def test_the_coefficient_follows_scale_and_design():
     frame = likert()
     for options, name in (
-        ({"design": "fixed"}, "icc_3_k"),
-        ({"design": "unidentified"}, "icc_1_k"),
+        ({"rater_effects": "fixed"}, "icc_3_k"),
+        ({"rater_effects": "unidentified"}, "icc_1_k"),
         ({"scale": "ordinal"}, "krippendorff_ordinal"),
         ({"answers": "categories"}, "krippendorff_nominal"),
     ):

@@ -80,7 +80,7 @@ def test_a_plan_in_blocks_costs_more_raters_and_says_how_to_build_it():
 
 def test_intervals_of_a_plan_in_blocks_cover():
     """Errors clustered by pair and by rater: the mean and the difference of domains contain the true value in about 95 %."""
-    design, assumptions = RatingDesign(40, 6, 10), Assumptions(icc=0.4, severity=0.4, has_domains=False)
+    design, assumptions = RatingDesign(40, 6, 10), Assumptions(icc=0.4, severity_share=0.4, has_domains=False)
     scores, model = draw_ratings(design, assumptions, 1500, np.random.default_rng(1))
     found = statistics_of_studies(scores, model, design.domain, who=who_rates(design))
     _, low, high = found["pfi"]

@@ -492,7 +492,7 @@ def test_raters_in_browsers_by_the_open_link(tmp_path, chromium, command, n_rate
     """The real server, people with Prolific ids in browsers of their own, and the code at the end."""
     init(tmp_path / "study", "ranking")
     build(read_study(tmp_path / "study/study.yaml"), n_raters=n_raters).save(tmp_path / "packet")
-    line = [sys.executable, "-m", "howsure", "serve", str(tmp_path / "packet"), "--port", "0", "--open"]
+    line = [sys.executable, "-m", "howsure", "serve", str(tmp_path / "packet"), "--port", "0", "--one-link"]
     server = subprocess.Popen([*line, "--completion-code", "CX42"], stdout=subprocess.PIPE, text=True)
     try:
         links = dict(re.findall(r"^(open|admin)\s+(\S+)$", "".join(server.stdout.readline() for _ in range(3)), re.M))

@@ -93,7 +93,7 @@ def test_met_correlations_are_as_often_as_theory_says(design, rho):
 
 
 def test_drawn_ratings_have_the_reliability_that_is_assumed():
-    assumptions = Assumptions(icc=0.4, severity=0.3, spread=0.1, has_domains=False)
+    assumptions = Assumptions(icc=0.4, severity_share=0.3, spread=0.1, has_domains=False)
     scores, model = drawn(RatingDesign(20, 10), assumptions, n=400)
     parts = [variance_components(table) for table in scores]
     item, rater, residual = (

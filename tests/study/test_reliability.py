@@ -69,8 +69,8 @@ def test_what_does_not_fit_is_told(tmp_path):
     long.write_text("rater,item,dimension,value\na,i,voice,1\na,i,logic,2\n")
     with pytest.raises(OptionError, match="2 dimensions"):
         reliability(read_ratings(long))
-    with pytest.raises(OptionError, match="No design called 'random'"):
-        reliability(read_ratings(wide(tmp_path / "r.csv")), design="random")
+    with pytest.raises(OptionError, match="No rater effects called 'random'"):
+        reliability(read_ratings(wide(tmp_path / "r.csv")), rater_effects="random")
 
 
 def test_a_column_of_the_ratings_may_group_items():

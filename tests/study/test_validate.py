@@ -178,7 +178,7 @@ def test_hannas_raters_are_unidentified_and_reward_length_themselves():
     source = ("hanna_raters_metrics", ["story_id"], "criterion")
     people, judge = real(*source, ["rater1", "rater2", "rater3"]), real(*source, ["judge_ChatGPT"])
     length = real(*source, ["text_length"]).frame.unique("item").select("item", length="value")
-    found = validate(people, judge, lengths=Lengths(length), design="unidentified")
+    found = validate(people, judge, lengths=Lengths(length), rater_effects="unidentified")
     for row in found.rows:
         ceiling, expected = row.statistics["noise_ceiling"], published[row.dimension]
         if expected <= 0:
@@ -358,8 +358,8 @@ def test_what_does_not_fit_is_refused():
     other = Ratings(world.judge.frame.with_columns(dimension=pl.lit("taste") + pl.col("dimension")))
     with pytest.raises(InputError, match="share no dimension"):
         validate(world.ratings, other)
-    with pytest.raises(OptionError, match="No design called"):
-        checked(world, design="random")
+    with pytest.raises(OptionError, match="No rater effects called"):
+        checked(world, rater_effects="random")
     with pytest.raises(OptionError, match="No measure called"):
         checked(world, kind="cosine")
 

@@ -62,7 +62,7 @@ def test_the_chance_level_is_that_of_guesses():
     assert statistic("boxes").size == 7
 
 
-@pytest.mark.parametrize("wrong", [{"n_calls": 0}, {"n_calls": 101}, {"n_runs": 0}, {"longest": 1}, {"at": [0]}])
+@pytest.mark.parametrize("wrong", [{"n_calls": 0}, {"n_calls": 101}, {"n_searches": 0}, {"longest": 1}, {"at": [0]}])
 def test_what_cannot_be_is_refused(wrong, tmp_path):
     with pytest.raises(OptionError):
         find_median_length("howsure/oracle", out=tmp_path, **wrong)
@@ -89,7 +89,7 @@ def test_the_last_answer_can_be_asked_for_at_given_lengths(command, tmp_path):
     """Who remembers 20 turns is right after 20 and wrong after 40."""
     import json
 
-    asked = ["--model", "howsure/window-20", "--variant", "sums", "--at", "20", "--at", "40", "--runs", "2"]
+    asked = ["--model", "howsure/window-20", "--variant", "sums", "--at", "20", "--at", "40", "--searches", "2"]
     told = command("track", "length", *asked, "-o", tmp_path, "--json")
     assert told.returncode == 0, told.stderr
     rows = json.loads(told.stdout)["accuracy"]
@@ -111,7 +111,7 @@ def test_a_length_beyond_the_context_window_is_no_error_of_the_model(command, tm
         return bracketed(statistic("sums"), sum(statistic("sums").values()[word] for word in words))
 
     with ChatServer(answer) as server:
-        asked = ["--model", "openai-http/test/m", "--base-url", server.base_url, "--variant", "sums", "--runs", "1"]
+        asked = ["--model", "openai-http/test/m", "--base-url", server.base_url, "--variant", "sums", "--searches", "1"]
         told = command("track", "length", *asked, "--longest", "100", "-o", tmp_path, "--json")
     assert told.returncode == 0, told.stderr
     result = json.loads(told.stdout)

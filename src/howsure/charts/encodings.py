@@ -104,7 +104,7 @@ def by_group(
 
 
 def tooltips(rows: pl.DataFrame, **fields: Field | None) -> list[dict[str, Any]]:
-    """What a pointer is told: each field by its title."""
+    """The text that a pointer shows: each field with its title."""
 
     def tip(role: str, field: Field) -> dict[str, Any]:
         shown: dict[str, Any] = {"format": field.format} if field.format else {}

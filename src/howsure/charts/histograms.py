@@ -1,4 +1,4 @@
-"""How often each value came."""
+"""Histograms: the number of values in each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row per thing: its estimate as a dot, its interval as a bar."""
+"""Interval plots: one row per estimate, its value as a dot and its interval as a bar."""
 
 from __future__ import annotations
 

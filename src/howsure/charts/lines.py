@@ -1,4 +1,4 @@
-"""A quantity that runs along another, with how sure it is at each place."""
+"""Lines with bands: one quantity as a function of another, with its interval at each point."""
 
 from __future__ import annotations
 

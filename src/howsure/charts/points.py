@@ -1,4 +1,4 @@
-"""Things in the plane, each with its interval, and the trend they make."""
+"""Scatter plots: labelled points with their intervals, and their trend."""
 
 from __future__ import annotations
 

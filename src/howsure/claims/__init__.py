@@ -24,13 +24,19 @@ if TYPE_CHECKING:
     from howsure.claims.checking import check as check
     from howsure.claims.claim_files import Claim as Claim
     from howsure.claims.claim_files import read_claims as read_claims
+    from howsure.claims.simulator import ClaimErrors as ClaimErrors
+    from howsure.claims.simulator import claim_errors
+
+    coverage = claim_errors
 
 _HOMES = {
     "Claim": "claim_files",
     "ClaimCheck": "checking",
+    "ClaimErrors": "simulator",
     "Verification": "certificates",
     "certificate": "certificates",
     "check": "checking",
+    "coverage": "simulator:claim_errors",
     "plan": "certificates",
     "read_claims": "claim_files",
     "verify": "certificates",

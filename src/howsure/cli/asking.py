@@ -30,7 +30,7 @@ class AskingOptions:
     """How a model is asked; a verb that has more to say on it adds its own."""
 
     base_url: Annotated[str | None, asking_option("Address of the model's server.", show_default=False)] = None
-    max_samples: Annotated[int, asking_option("Questions at a time.", min=1)] = 20
+    max_samples: Annotated[int, asking_option("Samples at a time: questions.", min=1)] = 20
     config: Annotated[
         list[str] | None, asking_option("Inspect's generation settings, e.g. temperature=0.", show_default=False)
     ] = None

@@ -21,9 +21,13 @@ app = typer.Typer(
     help="From one instrument to another: games, attempts, verdicts, scales.",
 )
 
-Cluster = Annotated[str, typer.Option(help="Column of the clusters of attempts: task, family, domain or none.")]
+Cluster = Annotated[
+    str,
+    typer.Option(help="Clusters: attempts with the same value are not independent (task, family, domain, or none)."),
+]
 Benchmark = Annotated[
-    str | None, typer.Option(help="Name of the benchmark. [default: the attempts' domains]", show_default=False)
+    str | None,
+    typer.Option(help="Benchmark: the name that it gets. [default: the attempts' domains]", show_default=False),
 ]
 
 
@@ -46,7 +50,7 @@ def track(
     definition: Annotated[
         str, typer.Option(help="matching, regression or irt; several with commas; all.")
     ] = "matching",
-    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates for the intervals.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Replicates: bootstrap samples for the intervals.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -143,7 +147,9 @@ def judged(
         Path | None,
         typer.Option(help="Attempts of novices, for horizons that include the judge's errors.", show_default=False),
     ] = None,
-    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap replicates for the intervals of horizons.")] = 1000,
+    replicates: Annotated[
+        int, typer.Option(min=2, help="Replicates: bootstrap samples for the intervals of horizons.")
+    ] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -184,7 +190,7 @@ def map_(
     ],
     output: Output,
     success_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Horizons at this success rate, between 0 and 1.")
+        float, typer.Option(min=0, max=1, help="The success rate of the horizons, between 0 and 1.")
     ] = 0.5,
     level: Level = 0.95,
 ) -> None:

@@ -49,7 +49,9 @@ def convert(
     download: Annotated[
         bool, typer.Option("--download", help="Fetch Epoch's public benchmark tables; name only OUT.")
     ] = False,
-    url: Annotated[str | None, typer.Option(help="With --download: fetch from here.", show_default=False)] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Web address: with --download, where to fetch from.", show_default=False)
+    ] = None,
     counts: Annotated[
         bool, typer.Option("--counts", help="Write attempts as counts: one row per subject, task and configuration.")
     ] = False,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, Scheduler, Seed, verb
 from howsure.cli.output import progress_bar
+
+if TYPE_CHECKING:
+    from howsure.results import Result
 
 __all__ = ["app"]
 
@@ -25,7 +28,7 @@ def coverage(
             "-n",
             "--simulations",
             min=1,
-            help="Simulated data sets per row. [default: 2000; with --real 600, with --sequences 100 per pair]",
+            help="Simulated data sets: per row. [default: 2000; with --real 600, with --sequences 100 per pair]",
             show_default=False,
         ),
     ] = None,
@@ -45,9 +48,7 @@ def coverage(
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that shares the work.", show_default=False)
-    ] = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Measure by simulation how often each kind of interval contains the true value.
 
@@ -74,9 +75,7 @@ def coverage(
     caption = f"{simulations or 2000:,} simulations per row, seed {seed}; ± is the Monte Carlo standard error."
     columns = ("interval", "design", "coverage", "mean width")
     output.console.table(f"Coverage of {level:.0%} intervals", columns, rows, caption)
-    output.console.json(result.as_dict())
-    if output.out:
-        output.console.wrote(result.save(output.out))
+    _finish(result, output)
 
 
 def _on_banks(folder: Path, output: Output, simulations: int, level: float, seed: int) -> None:
@@ -107,9 +106,7 @@ def _on_banks(folder: Path, output: Output, simulations: int, level: float, seed
         "error. Fixed items with 1 repeat: the variance within items is not identified, and the interval is conservative."
     )
     output.console.table(f"Coverage of {level:.0%} intervals in evals from real item banks", columns, rows, caption)
-    output.console.json(result.as_dict())
-    if output.out:
-        output.console.wrote(result.save(output.out))
+    _finish(result, output)
 
 
 def _sequences(folder: Path, output: Output, simulations: int, level: float, seed: int) -> None:
@@ -131,6 +128,10 @@ def _sequences(folder: Path, output: Output, simulations: int, level: float, see
     )
     title = f"Evals that stop when they know, at the {level:.0%} level"
     output.console.table(title, (*columns, "median saving of samples", "error"), rows, caption)
+    _finish(result, output)
+
+
+def _finish(result: Result, output: Output) -> None:
     output.console.json(result.as_dict())
     if output.out:
         output.console.wrote(result.save(output.out))

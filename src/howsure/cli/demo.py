@@ -24,9 +24,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @verb
 def demo(
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder for the report and its tables. [default: demo]")
+        Path | None, typer.Option("-o", "--out", help="Output: a folder for the report and its tables. [default: demo]")
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     seed: Seed = 0,
     level: Level = 0.9,
     epoch: Annotated[

@@ -57,7 +57,7 @@ class DoctorCheck:
 @verb
 def doctor(
     scheduler: Annotated[
-        str | None, typer.Option(help="Also ask this Dask scheduler, as in tcp://host:8786.", show_default=False)
+        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786, to be checked too.", show_default=False)
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from howsure.tables import Attempts, Scores, Table
 
 __all__ = [
+    "Epsilon",
     "Inputs",
     "ItemCluster",
     "LastAttempt",
     "Level",
     "Limits",
     "Output",
+    "RaterEffects",
     "Reading",
     "Scheduler",
     "Seed",
@@ -67,10 +69,26 @@ LastAttempt = Annotated[
     int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
 ]
 Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
+RaterEffects = Annotated[
+    str | None,
+    typer.Option(
+        help="Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified. "
+        "[default: sampled where raters share items]",
+        show_default=False,
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Margin of the alternative-annotator test: how much worse than a rater the judge may be, because it is cheaper.",
+    ),
+]
 ItemCluster = Annotated[
     str | None,
     typer.Option(
-        help="Column that groups correlated items, such as their prompt. [default: cluster, where there is one]",
+        help="Clusters: column that groups correlated items, such as their prompt. [default: cluster, where there is one]",
         show_default=False,
     ),
 ]
@@ -98,7 +116,9 @@ class Reading:
         _option("Files: our column = the file's, e.g. subject=llm,score=acc; task=* for a column per task."),
     ] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
-    mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
+    mapping: Annotated[Path | None, _option("Mapping of columns: a file kept by `howsure convert --save-mapping`.")] = (
+        None
+    )
     names: Annotated[
         Path | None, _option("A file of names, as `howsure names --save` writes it: which are the same.")
     ] = None
@@ -112,7 +132,7 @@ class Reading:
     higher_is_better: Annotated[
         bool, _option("Higher scores are better; scores outside 0–1 are analysed as they are.", "--higher-is-better")
     ] = False
-    strict: Annotated[bool, _option("Stop at a damaged file instead of skipping it.", "--strict")] = False
+    strict: Annotated[bool, _option("Stop instead of skipping: at a damaged file.", "--strict")] = False
     no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
 
     @property
@@ -203,7 +223,10 @@ class Output:
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="Folder for tables (csv), numbers (json), charts and a report.", show_default=False
+            "-o",
+            "--out",
+            help="Output: a folder for tables (csv), numbers (json), charts and a report.",
+            show_default=False,
         ),
     ] = None
     formats: Annotated[

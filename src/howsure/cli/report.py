@@ -26,10 +26,10 @@ def report(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="Title of the report.")] = "What was measured, and how sure that is",
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "What was measured, and how sure that is",
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Saved results of any instruments, in one page that opens offline.
 

@@ -68,13 +68,16 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses any free port.")] = 8000,
     host: Annotated[str, typer.Option(help="Network address of this machine to listen on.")] = "127.0.0.1",
     url: Annotated[
-        str | None, typer.Option(help="The address under which people reach it, for the links.", show_default=False)
+        str | None, typer.Option(help="Web address: under which people reach it, for the links.", show_default=False)
     ] = None,
     raters: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Links for a page made for everyone.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help="Number of raters: links for a page made for everyone.", show_default=False
+        ),
     ] = None,
     is_open: Annotated[
-        bool, typer.Option("--open", help="One link for all who bring an id, such as ?PROLIFIC_PID=…")
+        bool, typer.Option("--one-link", help="One link for all who bring an id, such as ?PROLIFIC_PID=…")
     ] = False,
     stop_when: Annotated[
         str | None,
@@ -98,13 +101,13 @@ def serve(
             help="Remove the answers of this rater, or of the person with this id, and stop.", show_default=False
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Give each rater a secret link to their page, and keep the answers.
 
     Links stay the same from run to run (links.json). Answers are in answers.sqlite, written before a page says thanks; a person
     can go on another day or on another device. The admin link shows progress, quotas and odd answers, downloads the answers, and removes a
-    rater's. With --open there is one link for a platform such as Prolific: people bring their id, get the next page, and a code at the end.
+    rater's. With --one-link there is one link for a platform such as Prolific: people bring their id, get the next page, and a code at the end.
 
     This speaks plain HTTP on this machine. For people elsewhere put a proxy with TLS in front of it (one line of Caddy:
     `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, because links are secrets.
@@ -128,7 +131,7 @@ def serve(
                 console.wrote([backup])
         return
     if stop_when and not is_open:
-        raise OptionError("--stop-when needs --open: people with a link of their own are not turned away.")
+        raise OptionError("--stop-when needs --one-link: people with a link of their own are not turned away.")
     opened = open_packet(packet, raters, is_open=is_open)
     given = _fielding(fielding)
     with contextlib.closing(Store(packet / ANSWERS)) as store:

@@ -107,7 +107,7 @@ def fit(
     output: Output,
     fitting: Fitting,
     replicates: Annotated[
-        int, typer.Option(min=0, help="Bootstrap refits for the intervals; 0 for no intervals.")
+        int, typer.Option(min=0, help="Replicates: bootstrap refits for the intervals; 0 for no intervals.")
     ] = 1000,
     resample: Annotated[
         str | None,
@@ -191,9 +191,11 @@ def next_benchmark(
     output: Output,
     model: Annotated[
         str | None,
-        typer.Option(help="The model to learn more about. [default: a new one without scores]", show_default=False),
+        typer.Option(
+            help="Model: the one to learn more about. [default: a new one without scores]", show_default=False
+        ),
     ] = None,
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Benchmarks to show.")] = 10,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows to show: benchmarks.")] = 10,
     choose: Annotated[int, typer.Option(min=1, help="Benchmarks in the set to run together.")] = 5,
 ) -> None:
     """Which benchmarks to run next.
@@ -261,10 +263,8 @@ def traits(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap refits for the intervals.")] = 200,
-    folds: Annotated[
-        str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
-    ] = "10",
+    replicates: Annotated[int, typer.Option(min=2, help="Replicates: bootstrap refits for the intervals.")] = 200,
+    folds: Annotated[str, typer.Option(help="Number of folds, or a file with model, benchmark, fold.")] = "10",
     level: Level = 0.9,
     seed: Seed = 0,
     scheduler: Scheduler = None,
@@ -299,11 +299,13 @@ def traits(
 def simulate(
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", help="Folder for the scores and the true values behind them.", show_default=False),
+        typer.Option(
+            "-o", "--out", help="Output: a folder for the scores and the true values behind them.", show_default=False
+        ),
     ],
     reading: Reading,
-    models: Annotated[int, typer.Option(min=4, help="How many.")] = 80,
-    benchmarks: Annotated[int, typer.Option(min=2, help="How many.")] = 24,
+    models: Annotated[int, typer.Option(min=4, help="Number of models.")] = 80,
+    benchmarks: Annotated[int, typer.Option(min=2, help="Number of benchmarks.")] = 24,
     years: Annotated[float, typer.Option(min=0.1, help="Years over which models are released.")] = 3.0,
     density: Annotated[float, typer.Option(min=0.01, max=1, help="Share of all pairs that have a score.")] = 0.4,
     like: Annotated[
@@ -311,7 +313,7 @@ def simulate(
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
     ] = None,
     seed: Seed = 0,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Simulated scores, with the true values behind them.
 
@@ -351,8 +353,8 @@ def coverage(
         list[str] | None,
         typer.Option(help="What is resampled, or all; may be repeated. [default: errors]", show_default=False),
     ] = None,
-    preset: Annotated[str, typer.Option(help="default, paper or eci.")] = "default",
-    replicates: Annotated[int, typer.Option(min=20, help="Refits of each data set.")] = 400,
+    preset: Annotated[str, typer.Option(help="Preset: default, paper or eci.")] = "default",
+    replicates: Annotated[int, typer.Option(min=20, help="Replicates: bootstrap refits of each data set.")] = 400,
     level: Level = 0.9,
     seed: Seed = 0,
     scheduler: Scheduler = None,

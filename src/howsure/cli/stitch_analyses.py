@@ -43,7 +43,7 @@ def predict(
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            "-b", "--benchmark", help="A benchmark of the scale; may be repeated. [default: all]", show_default=False
+            "-b", "--benchmark", help="Benchmark: one of the scale; may be repeated. [default: all]", show_default=False
         ),
     ] = None,
 ) -> None:
@@ -77,9 +77,7 @@ def validate(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    folds: Annotated[
-        str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
-    ] = "10",
+    folds: Annotated[str, typer.Option(help="Number of folds, or a file with model, benchmark, fold.")] = "10",
     known: Annotated[
         str, typer.Option(help="Scores that new and later models keep: one or more numbers, with commas.")
     ] = "1,3,5",
@@ -193,9 +191,7 @@ def forecast(
 def lag(
     folder: Fit,
     output: Output,
-    by: Annotated[
-        str, typer.Option(help="Column of the groups: organisation, family, or a column of --groups.")
-    ] = "organisation",
+    by: Annotated[str, typer.Option(help="Groups: organisation, family, or a column of --groups.")] = "organisation",
     groups: Annotated[
         Path | None,
         typer.Option(help="File with a column of models or organisations, and the column --by.", show_default=False),
@@ -249,7 +245,7 @@ def progress(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="Exclude a model; may be repeated.", show_default=False),
+        typer.Option(help="Exclude: a model; may be repeated.", show_default=False),
     ] = None,
     keep_distilled: Annotated[
         bool, typer.Option("--keep-distilled", help="Include models that the scores mark as distilled.")
@@ -320,14 +316,12 @@ def robustness(
     output: Output,
     fitting: Fitting,
     replicates: Annotated[
-        int, typer.Option("-n", "--replicates", min=2, help="Refits without some of the benchmarks.")
+        int, typer.Option("-n", "--replicates", min=2, help="Replicates: refits without some of the benchmarks.")
     ] = 100,
     share: Annotated[
         float, typer.Option(min=0.01, max=0.95, help="Share of the benchmarks that each of them drops.")
     ] = 0.3,
-    folds: Annotated[
-        str, typer.Option(help="Folds of the cross-validation: a number, or a file with model, benchmark, fold.")
-    ] = "10",
+    folds: Annotated[str, typer.Option(help="Number of folds, or a file with model, benchmark, fold.")] = "10",
     level: Level = 0.9,
     seed: Seed = 0,
     scheduler: Scheduler = None,
@@ -371,7 +365,7 @@ def robustness(
 def check(
     folder: Fit,
     output: Output,
-    models: Annotated[int, typer.Option("-n", "--models", min=1, help="Models to draw.")] = 20,
+    models: Annotated[int, typer.Option("-n", "--models", min=1, help="Number of models: those to draw.")] = 20,
     seed: Seed = 0,
 ) -> None:
     """Random models for you to judge, and scores that do not fit.

@@ -48,7 +48,7 @@ def _option(text: str, *names: str, **more: Any) -> Any:
 class Fitting:
     """What is fitted."""
 
-    preset: Annotated[str, _option("default, paper or eci.", show_default=True)] = "default"
+    preset: Annotated[str, _option("Preset: default, paper or eci.", show_default=True)] = "default"
     anchor: Annotated[
         str | None,
         _option("The benchmark that fixes the scale (identification constraint). [default: the one most models have]"),
@@ -69,7 +69,7 @@ class Fitting:
     ] = None
     exclude: Annotated[
         list[str] | None,
-        _option("Exclude a model, a benchmark, MODEL@BENCHMARK, or all that a file names; may be repeated."),
+        _option("Exclude: a model, a benchmark, MODEL@BENCHMARK, or all that a file names; may be repeated."),
     ] = None
     include: Annotated[list[str] | None, _option("Keep only these models and benchmarks; may be repeated.")] = None
     floors: Annotated[Path | None, _option("File with the columns benchmark, floor and, if known, ceiling.")] = None

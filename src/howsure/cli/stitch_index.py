@@ -31,8 +31,8 @@ def domains(
             show_default=False,
         ),
     ] = None,
-    min_benchmarks: Annotated[int, typer.Option(min=1, help="Exclude models on fewer benchmarks of a domain.")] = 2,
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Models to show per domain.")] = 5,
+    min_benchmarks: Annotated[int, typer.Option(min=1, help="Exclude models on fewer benchmarks, in each domain.")] = 2,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows to show: models per domain.")] = 5,
     seed: Seed = 0,
 ) -> None:
     """Capabilities by domain: maths, coding, or baskets of your own.
@@ -67,7 +67,10 @@ def update(
     reading: Reading,
     output: Output,
     replicates: Annotated[
-        int | None, typer.Option(min=0, help="Refits for the intervals. [default: as OLD]", show_default=False)
+        int | None,
+        typer.Option(
+            min=0, help="Replicates: bootstrap refits for the intervals. [default: as OLD]", show_default=False
+        ),
     ] = None,
     seed: Seed = 0,
 ) -> None:
@@ -133,12 +136,16 @@ def votes(
     ] = None,
     covariate: Annotated[
         list[str] | None,
-        typer.Option(help="Column of differences, or a stem with _a and _b; may be repeated.", show_default=False),
+        typer.Option(
+            help="Covariate: a column of differences, or a stem with _a and _b; may be repeated.", show_default=False
+        ),
     ] = None,
     no_position: Annotated[
         bool, typer.Option("--no-position", help="Do not estimate the advantage of being shown as A.")
     ] = False,
-    cluster: Annotated[str, typer.Option(help="Votes that are not independent: voter, item or none.")] = "voter",
+    cluster: Annotated[
+        str, typer.Option(help="Clusters: votes with the same value are not independent (voter, item or none).")
+    ] = "voter",
     both_bad: Annotated[str, typer.Option(help='What a vote for neither is: "tie" or "drop".')] = "tie",
     level: Level = 0.95,
     seed: Seed = 0,
@@ -220,7 +227,7 @@ def gaps(
     folder: Fit,
     output: Output,
     models: Annotated[
-        int, typer.Option("-n", "--models", min=1, help="How many of the best models count as the frontier.")
+        int, typer.Option("-n", "--models", min=1, help="Number of models: how many of the best count as the frontier.")
     ] = 10,
 ) -> None:
     """Where benchmarks are missing, and which to add.
@@ -260,10 +267,11 @@ def growth(
     anchor: Annotated[
         str | None,
         typer.Option(
-            help="The benchmark that fixes the scales. [default: Winogrande, where it is there]", show_default=False
+            help="The benchmark that fixes the scale (identification constraint). [default: Winogrande, where it is there]",
+            show_default=False,
         ),
     ] = None,
-    replicates: Annotated[int, typer.Option(min=20, help="Refits for the intervals.")] = 200,
+    replicates: Annotated[int, typer.Option(min=20, help="Replicates: bootstrap refits for the intervals.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -293,7 +301,7 @@ def run_all(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    replicates: Annotated[int, typer.Option(min=20, help="Refits of the scale.")] = 400,
+    replicates: Annotated[int, typer.Option(min=20, help="Replicates: bootstrap refits of the scale.")] = 400,
     level: Level = 0.9,
     seed: Seed = 0,
 ) -> None:

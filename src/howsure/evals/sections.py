@@ -107,41 +107,6 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         f"{len(sure)} of {len(claims)} differences between {_plural(settings.get('factor', 'model'))} are statistically significant "
         f"({settings['correction'].capitalize()}-corrected, {1 - settings['level']:.0%})."
     )
-    more: list[Block] = []
-    if comparison.interactions:
-        crossed: list[dict[str, Cell]] = [
-            {
-                "Difference": f"{i.a1} − {i.a2}",
-                "Depends on": f"{i.moderator}: {i.b1} − {i.b2}",
-                "Held equal": i.held or None,
-                "Interaction": i.interaction,
-                "p, corrected": chance(i.p_adjusted),
-                "Items": i.n_items,
-            }
-            for i in comparison.interactions
-        ]
-        more.append(_table(crossed, "How much a difference depends on another factor; 0 where it does not."))
-    if comparison.costs:
-        costs: list[dict[str, Cell]] = [
-            {
-                "Variant": c.name,
-                "Held equal": c.held or None,
-                "Score": c.score,
-                **{
-                    title: one if one.value is not None else None
-                    for title, one in (
-                        ("Cost", c.cost),
-                        ("Seconds", c.seconds),
-                        ("Tokens", c.tokens),
-                        ("Cost per success", c.cost_per_success),
-                    )
-                },
-                "Efficient": "yes" if c.is_efficient else None,
-            }
-            for c in comparison.costs
-        ]
-        charts = [ChartBlock(chart) for name, chart in comparison.charts().items() if name == "pareto"]
-        more += [*charts, _table(costs, "Means per attempt, with intervals.")]
     title = (
         "Which model is better?"
         if settings.get("factor", "model") == "model"
@@ -151,7 +116,8 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         ChartBlock(comparison.chart()),
         Text(comparison.statement),
         table,
-        *more,
+        *_interaction_blocks(comparison),
+        *_cost_blocks(comparison),
         Method(method),
         download,
     ]
@@ -162,6 +128,45 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         unknown=[f"{claim.sentence} To decide: {claim.to_decide}." for claim in unsure],
         next_step=f"To decide between {unsure[0].a} and {unsure[0].b}: {unsure[0].to_decide}." if unsure else "",
     )
+
+
+def _interaction_blocks(comparison: Comparison) -> list[Block]:
+    """How much differences depend on other factors, where factors were crossed."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "Difference": f"{one.a1} − {one.a2}",
+            "Depends on": f"{one.moderator}: {one.b1} − {one.b2}",
+            "Held equal": one.held or None,
+            "Interaction": one.interaction,
+            "p, corrected": chance(one.p_adjusted),
+            "Items": one.n_items,
+        }
+        for one in comparison.interactions
+    ]
+    return [_table(rows, "How much a difference depends on another factor; 0 where it does not.")] if rows else []
+
+
+def _cost_blocks(comparison: Comparison) -> list[Block]:
+    """Scores beside money, time and tokens, where attempts say what they cost."""
+    rows: list[dict[str, Cell]] = []
+    for one in comparison.costs:
+        spent = {
+            "Cost": one.cost,
+            "Seconds": one.seconds,
+            "Tokens": one.tokens,
+            "Cost per success": one.cost_per_success,
+        }
+        rows.append(
+            {
+                "Variant": one.name,
+                "Held equal": one.held or None,
+                "Score": one.score,
+                **{title: amount if amount.value is not None else None for title, amount in spent.items()},
+                "Efficient": "yes" if one.is_efficient else None,
+            }
+        )
+    charts = [ChartBlock(chart) for name, chart in comparison.charts().items() if name == "pareto"]
+    return [*charts, _table(rows, "Means per attempt, with intervals.")] if rows else []
 
 
 def gate_section(gate: GateDecision) -> Section:

@@ -39,22 +39,22 @@ class Question:
 
     Parameters
     ----------
-    threshold : float, optional
+    target : float, optional
         Is the mean (or the difference) above or below this? For a comparison: 0.
     margin : float, default 0
-        Values closer to the threshold than this do not matter: once the sequence lies within threshold ± margin, going on is
+        Values closer to the target than this do not matter: once the sequence lies within target ± margin, going on is
         futile. 0: never.
     precision : float, optional
         The eval is decided when half the width of the sequence is at most this.
     """
 
-    threshold: float | None = None
+    target: float | None = None
     margin: float = 0.0
     precision: float | None = None
 
     def __post_init__(self) -> None:
-        if self.threshold is None and self.precision is None:
-            raise OptionError("There is no question. Give a threshold, a baseline or a precision.")
+        if self.target is None and self.precision is None:
+            raise OptionError("There is no question. Give a target, a baseline or a precision.")
         if self.margin < 0 or (self.precision is not None and self.precision <= 0):
             raise OptionError("margin begins at 0, and precision is above 0.")
 
@@ -62,12 +62,12 @@ class Question:
         """``above``, ``below``, ``no difference that matters``, ``precise enough``, or None while it is open."""
         if estimate.low is None or estimate.high is None:
             return None
-        if self.threshold is not None:
-            if estimate.low > self.threshold:
+        if self.target is not None:
+            if estimate.low > self.target:
                 return "above"
-            if estimate.high < self.threshold:
+            if estimate.high < self.target:
                 return "below"
-            if max(self.threshold - estimate.low, estimate.high - self.threshold) < self.margin:
+            if max(self.target - estimate.low, estimate.high - self.target) < self.margin:
                 return "no difference that matters"
         if self.precision is not None and estimate.high - estimate.low <= 2 * self.precision:
             return "precise enough"
@@ -117,7 +117,7 @@ class _Units:
 
 
 class StopWhenKnown:
-    """Stops an Inspect eval when a stated question is decided or futile: ``Task(…, early_stopping=StopWhenKnown(threshold=0.7))``.
+    """Stops an Inspect eval when a stated question is decided or futile: ``Task(…, early_stopping=StopWhenKnown(target=0.7))``.
 
     Samples that were not started are skipped; the log says why, and gives the confidence sequence, which is the interval to report:
     an ordinary interval of an eval that was stopped by its own results does not hold. Shuffle the dataset
@@ -126,7 +126,7 @@ class StopWhenKnown:
 
     Parameters
     ----------
-    threshold : float, optional
+    target : float, optional
         Is the mean above or below this? Scores run from 0 to 1.
     baseline : str or Path, optional
         A finished log of the same task: is this run better or worse, paired by sample id (by input where ids stand for other samples)?
@@ -147,7 +147,7 @@ class StopWhenKnown:
     def __init__(
         self,
         *,
-        threshold: float | None = None,
+        target: float | None = None,
         baseline: str | Path | None = None,
         margin: float = 0.0,
         precision: float | None = None,
@@ -156,12 +156,10 @@ class StopWhenKnown:
         cluster: str | None = None,
         seed: int = 0,
     ) -> None:
-        if threshold is not None and baseline is not None:
-            raise OptionError("A run is compared with a threshold or with a baseline, not with both.")
+        if target is not None and baseline is not None:
+            raise OptionError("A run is compared with a target or with a baseline, not with both.")
         check_level(level)
-        self.question = Question(
-            threshold=0.0 if baseline is not None else threshold, margin=margin, precision=precision
-        )
+        self.question = Question(target=0.0 if baseline is not None else target, margin=margin, precision=precision)
         self.level, self.scorer, self.cluster, self.seed = level, scorer, cluster, seed
         self._baseline = None if baseline is None else _run_of(str(baseline), scorer, seed)
         self._is_running = False
@@ -231,7 +229,7 @@ class StopWhenKnown:
             "n_units": self.n_units,
             "n_planned": len(self._units.order),
             "n_failed_units": len(self._units.failed),
-            "threshold": self.question.threshold,
+            "target": self.question.target,
             "margin": self.question.margin,
             "precision": self.question.precision,
             "interval": "confidence sequence, valid at all looks",
@@ -337,7 +335,7 @@ class Watch(Result):
 def watch(
     folder: str | Path,
     *,
-    threshold: float | None = None,
+    target: float | None = None,
     margin: float = 0.0,
     precision: float | None = None,
     level: float = 0.95,
@@ -354,7 +352,7 @@ def watch(
     ----------
     folder : str or Path
         Folder of logs.
-    threshold : float, optional
+    target : float, optional
         Is each mean above or below this? Differences are always compared with 0.
     margin : float, default 0
         Smaller differences do not matter; see `Question`.
@@ -383,8 +381,8 @@ def watch(
     if not runs:
         raise InputError(f"{folder}: there is no Inspect log (.eval or .json).")
     asked = None
-    if threshold is not None or precision is not None:
-        asked = Question(threshold=threshold, margin=margin, precision=precision)
+    if target is not None or precision is not None:
+        asked = Question(target=target, margin=margin, precision=precision)
     rows, notes = [], []
     for run in runs:
         values = run.units.finished()
@@ -417,8 +415,8 @@ def watch(
             for other in runs[position + 1 :]
             if run.task == other.task and not _is_same(run.openings, other.openings)
         ]
-    pairs = list(_pairs(runs, Question(threshold=0.0, margin=margin, precision=precision), level))
-    settings = {"threshold": threshold, "margin": margin, "precision": precision, "level": level, "scorer": scorer}
+    pairs = list(_pairs(runs, Question(target=0.0, margin=margin, precision=precision), level))
+    settings = {"target": target, "margin": margin, "precision": precision, "level": level, "scorer": scorer}
     return Watch(runs=tuple(rows), pairs=tuple(pairs), provenance=Provenance(settings, seed=seed, notes=tuple(notes)))
 
 

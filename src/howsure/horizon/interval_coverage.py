@@ -65,7 +65,7 @@ class HorizonCoverage(Result):
 def coverage(
     of: str = "time",
     *,
-    only: str | None = None,
+    containing: str | None = None,
     n_simulations: int = 200,
     level: float = 0.95,
     seed: int = 0,
@@ -77,7 +77,7 @@ def coverage(
     ----------
     of : str
         A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``domains`` (growth by domain and its differences), ``attempts``.
-    only : str, optional
+    containing : str, optional
         Only designs whose description contains this text, such as ``"model joint, families 25"``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
@@ -105,9 +105,9 @@ def coverage(
     if n_simulations < 2:
         raise OptionError(f"n_simulations is {n_simulations}; give at least 2.")
     simulate, every = HORIZONS[of]
-    designs = [design for design in every if (only or "") in _description(design)]
+    designs = [design for design in every if (containing or "") in _description(design)]
     if not designs:
-        raise OptionError(f"No design contains {only!r}. The designs are: {'; '.join(map(_description, every))}.")
+        raise OptionError(f"No design contains {containing!r}. The designs are: {'; '.join(map(_description, every))}.")
     rows, done, refused = [], 0, []
     for design in designs:
         drawn: dict[str, list[list[tuple[Estimate, float]]]] = {}
@@ -121,7 +121,7 @@ def coverage(
             if progress:
                 progress(done, n_simulations * len(designs))
         rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
-    settings = {"of": of, "only": only, "n_simulations": n_simulations, "level": level}
+    settings = {"of": of, "containing": containing, "n_simulations": n_simulations, "level": level}
     notes = [f"{len(refused)} of {done:,} data sets were refused, as in: {refused[0]}"] if refused else []
     return HorizonCoverage(
         rows=pl.DataFrame(rows, infer_schema_length=None),

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -24,7 +22,6 @@ from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.tables import Attempts
-from howsure.tables.frames import write_frame
 
 __all__ = ["ABILITIES", "SUITES", "SimulatedRuns", "Suite", "draw_suite", "simulate", "suite_of"]
 
@@ -195,15 +192,9 @@ class SimulatedRuns(Result):
         by_model = {column: dict(zip(self.models, truth[column], strict=True)) for column in ("horizon", "success")}
         return {**plain(by_model), "provenance": plain(self.provenance)}
 
-    def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write runs.jsonl (all runs in NAME's layout) and what every result writes.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; it is made if it does not exist.
-        """
-        return [write_frame(self.frame, Path(path) / "runs.jsonl"), *super().save(path)]
+    def more_files(self) -> dict[str, pl.DataFrame | None]:
+        """The runs."""
+        return {"runs.jsonl": self.frame}
 
 
 def simulate(

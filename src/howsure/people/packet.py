@@ -59,7 +59,7 @@ def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None, *, 
             f"{folder}: its pages were handed out by personal links before. Build a new packet for an open link."
         )
     if kept.open and not is_open:
-        raise OptionError(f"{folder}: its pages are handed out by an open link. Pass --open again.")
+        raise OptionError(f"{folder}: its pages are handed out by an open link. Pass --one-link again.")
     tokens = {label: kept.tokens.get(label) or secrets.token_urlsafe(24) for label, _, _ in invited}
     links = _Links(
         admin=kept.admin or secrets.token_urlsafe(24),

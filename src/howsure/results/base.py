@@ -45,11 +45,13 @@ class Result:
     provenance: Provenance
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the short repr, where a dataclass would write one of its own, and draw charts once."""
+        """Keep the short repr, where a dataclass would write one of its own, draw charts once, and give every estimate its state."""
         super().__init_subclass__(**options)
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
         if "charts" in cls.__dict__:
             cls.charts = _drawn_once(cls.charts)  # type: ignore[method-assign,assignment]
+        if "tables" in cls.__dict__:
+            cls.tables = property(_with_states(cls.tables.fget))  # type: ignore[method-assign,assignment,attr-defined]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -118,6 +120,10 @@ class Result:
             raise OptionError.unknown("chart", name, tuple(charts))
         return charts[name]
 
+    def more_files(self) -> Mapping[str, pl.DataFrame | None]:
+        """Tables that `save` writes in another form than csv, by file name; None where this result has none and an older file is removed."""
+        return {}
+
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as csv, the result as JSON, and a file that `load` reads, into a folder.
 
@@ -131,8 +137,11 @@ class Result:
         list of Path
             The files written.
         """
-        folder = Path(path)
+        folder, more = Path(path), self.more_files()
+        for name in (name for name, frame in more.items() if frame is None):
+            (folder / name).unlink(missing_ok=True)
         return [
+            *(write_frame(frame, folder / name) for name, frame in more.items() if frame is not None),
             *(write_frame(frame, folder / f"{name}.csv") for name, frame in self.tables.items()),
             write_json(self.as_dict(), folder / f"{self.name}.json"),
             write_value(self, folder / f"{self.name}{ENDING}"),
@@ -195,6 +204,29 @@ def _drawn_once(draw: Callable[[Any], Mapping[str, Chart]]) -> Callable[[Any], M
         return kept
 
     return charts
+
+
+def _with_states(tables: Callable[[Any], dict[str, pl.DataFrame]]) -> Callable[[Any], dict[str, pl.DataFrame]]:
+    """The property `tables`, in which every estimate has its state, also where it only has a value or none."""
+
+    @functools.wraps(tables)
+    def complete(self: Any) -> dict[str, pl.DataFrame]:
+        return {name: _stated(frame) for name, frame in tables(self).items()}
+
+    return complete
+
+
+def _stated(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with ``x_state`` after each ``x_high`` that lacks it: ``ok`` where x is a number, else ``undefined``."""
+    names = frame.columns
+    for name in names:
+        stem = name.removesuffix("_high")
+        if stem == name or stem not in names or f"{stem}_state" in names:
+            continue
+        value = pl.col(stem).fill_nan(None) if frame[stem].dtype.is_float() else pl.col(stem)
+        state = pl.when(value.is_null()).then(pl.lit("undefined")).otherwise(pl.lit("ok")).alias(f"{stem}_state")
+        frame = frame.insert_column(frame.get_column_index(name) + 1, frame.select(state).to_series())
+    return frame
 
 
 def readable(frame: pl.DataFrame) -> pl.DataFrame:

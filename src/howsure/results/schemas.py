@@ -19,7 +19,7 @@ def schema_of(result: Result) -> dict[str, Any]:
     """A JSON Schema of what ``as_dict`` gives for results of this class, taken from an example.
 
     Every table is an array of rows. A row may lack columns that depend on the data, and further columns may be added in later versions; a column that is
-    there has the stated type, or is null. Where an interval has one end, it has its value and its other end.
+    there has the stated type, or is null. Where an interval has one end, it has its value, its other end and its state.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ _PROVENANCE: dict[str, Any] = {
 def _table(frame: pl.DataFrame) -> dict[str, Any]:
     names = frame.columns
     ends = {
-        f"{stem}{end}": [stem, f"{stem}{other}"]
+        f"{stem}{end}": [stem, f"{stem}{other}", f"{stem}_state"]
         for end, other in (("_low", "_high"), ("_high", "_low"))
         for stem in (name.removesuffix(end) for name in names if name.endswith(end))
     }

@@ -684,7 +684,7 @@ def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
     }:  # hold for all; a source may have nothing to skip
         if not any(option in source(name).OPTIONS for name in names):
             raise OptionError(
-                f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out."
+                f"--{option.replace('_', '-')} does not apply to input of the format {' or '.join(names)}. Leave it out."
             )
 
 

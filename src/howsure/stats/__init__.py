@@ -2,7 +2,7 @@
 
 ::
 
-    means          a mean or a difference of means over clusters, with an interval that stays honest at the edges
+    means          a mean or a difference of means over clusters, with an interval that keeps its coverage near 0 and 1
     proportions    Wilson and Clopper–Pearson intervals
     bootstrap      nested resampling as row weights; percentile, basic and BCa intervals
     replicates     the one policy for replicates without a number: intervals, P(A > B), P(best)

@@ -1,4 +1,4 @@
-"""What every room checks on the way in, and the two quantiles they share."""
+"""Checks of arguments, and two quantiles, that the modules of this package share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every room about raters checks on the way in: one row per item, one column per rater, NaN where nobody rated."""
+"""Checks of ratings that the modules on raters share: one row per item, one column per rater, NaN where nobody rated."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def rated(table: Floats) -> tuple[Floats, Bools]:
 
 
 def certain(value: float, reason: str, level: float) -> Estimate:
-    """A value that the data give without any spread: nothing tells how far it may be off."""
+    """An estimate without an interval: the data do not vary, so its error cannot be estimated."""
     return Estimate(value, level=level, reason=reason, low_state="undefined", high_state="undefined")

@@ -27,7 +27,7 @@ def hierarchical_weights(
 ) -> Floats:
     """How often each row is in each replicate of a nested resampling: (n_replicates, n_rows).
 
-    ``levels`` hold one label a row, from the outermost group to the innermost, such as families, tasks, rows; a label counts
+    ``levels`` hold one label per row, from the outermost group to the innermost, such as families, tasks, rows; a label counts
     within its parent. Groups of a level are drawn with replacement within each drawn copy of their parent: a parent of k
     children that is drawn m times makes m·k draws. Rows of the same innermost group share its weight.
 
@@ -46,7 +46,7 @@ def hierarchical_weights(
 
 
 def percentile(replicates: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """The middle ``level`` of the replicates (axis 0): too narrow for few observations."""
+    """The percentile interval of the replicates (axis 0): too narrow for few observations."""
     check_level(level)
     draws = _draws(replicates)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)

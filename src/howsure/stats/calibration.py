@@ -1,4 +1,4 @@
-"""Whether predictions mean what they say: of the things given 0.7, does 0.7 come true?
+"""Calibration of predictions: of the items with prediction 0.7, do about 70 % come true?
 
 Predictions and outcomes are numbers from 0 to 1. Outcomes may be 0 and 1, or shares and mean ratings in between.
 """
@@ -55,7 +55,7 @@ class BrierParts:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far predictions are to be taken at their word.
+    """Calibration of predictions.
 
     ``curve`` are the bins, ``error`` is the expected calibration error (ECE) and ``noise`` what a perfectly calibrated judge would show with
     so many items; ``bias`` is how far predictions lie above outcomes on average.

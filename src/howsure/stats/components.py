@@ -1,4 +1,4 @@
-"""Where the variance of a rating comes from: items, raters, and what neither explains."""
+"""Variance components of ratings: items, raters and residual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an automatic judge's verdicts are worth once a few labels of people correct them."""
+"""Means and rates from an automatic judge's verdicts, corrected by a few labels of people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["PoweredMean", "corrected_rate", "independent_trials", "powered_mean"
 
 @dataclass(frozen=True)
 class PoweredMean:
-    """A mean of people's labels, sharpened by a judge that saw many more items.
+    """A mean of people's labels, made more precise by a judge that rated many more items.
 
     ``weight`` λ is how far the judge is trusted, from 0 to 1; ``labels_alone`` is the mean without it.
     """

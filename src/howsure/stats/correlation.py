@@ -149,14 +149,14 @@ def disattenuate(correlation: Estimate, reliability: Estimate) -> Estimate:
 
 
 def critical_r(n: int, *, level: float = 0.95) -> float:
-    r"""The smallest correlation that ``n`` pairs tell from 0 in a two-sided test: :math:`t / \sqrt{t^2 + n - 2}`."""
+    r"""The smallest correlation that is statistically significant with ``n`` pairs in a two-sided test: :math:`t / \sqrt{t^2 + n - 2}`."""
     _check_pairs(n)
     quantile = t_quantile(level, n - 2)
     return quantile / math.sqrt(quantile**2 + n - 2)
 
 
 def power_of_correlation(rho: float, n: int, *, at_least: float = 0.0, level: float = 0.95) -> float:
-    r"""The chance that ``n`` pairs of normal scores with correlation ``rho`` show r ≥ ``at_least`` and differ from 0.
+    r"""The probability that ``n`` pairs of normal scores with correlation ``rho`` show r ≥ ``at_least`` and differ from 0.
 
     .. math:: \int_c^1 f(r) \, dr, \qquad c = \max(r_{crit}, \text{at\_least})
 

@@ -1,4 +1,4 @@
-"""How often each interval contains the true value: simulated, so that a reader need not believe."""
+"""How often each interval contains the true value, by simulation."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = ["crossed_difference", "crossed_mean"]
 
 
 def crossed_mean(matrix: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Mean:
-    r"""The mean of all ratings, as sure as a sample of items and a sample of raters allow.
+    r"""The mean of all ratings, with an interval for other items and other raters.
 
     .. math:: se^2 = \frac{\sigma^2_{item}}{n} + \frac{\sigma^2_{rater}}{k} + \frac{\sigma^2_e}{nk}
                    = \frac{MS_{item} + MS_{rater} - MS_e}{nk}

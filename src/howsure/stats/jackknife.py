@@ -1,4 +1,4 @@
-"""How sure a statistic is, from leaving out a part of the data at a time: no formula and no random draws needed."""
+"""Jackknife intervals: a statistic is computed again without each part of the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["estimate", "groups", "reach"]
 
 
 def groups(n: int, clusters: Any = None, *, at_most: int = 200) -> list[Ints]:
-    """Positions 0 … n − 1 in parts to be left out in turn: one each, or ``at_most`` parts that take every so-manieth.
+    """Positions 0 … n − 1 in parts to be left out in turn: one each, or ``at_most`` parts that take every k-th position.
 
     With ``clusters`` (one label per position) a part is a cluster, or several clusters where there are more than ``at_most``.
     """

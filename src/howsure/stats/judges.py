@@ -1,4 +1,4 @@
-"""An automatic judge beside people: does it agree with them as well as they do with one another?
+"""An automatic judge compared with people: does it agree with them as well as they agree with each other?
 
 Ratings of people come as one row per item and one column per rater, with NaN for gaps; the judge's as one value per item.
 """
@@ -123,7 +123,7 @@ class AlternativeAnnotator:
     """Whether a judge may stand in for a rater.
 
     ``winning_rate`` is the share of raters it beats; from one half on it ``may_replace`` them (None where too little is known).
-    ``advantage`` is its mean chance to represent the others at least as well as a rater does.
+    ``advantage`` is its mean probability to represent the others at least as well as a rater does.
     """
 
     winning_rate: Estimate

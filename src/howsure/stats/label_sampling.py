@@ -76,7 +76,7 @@ def judged_mean(
     items: Items = "sampled",
     level: float = 0.95,
 ) -> JudgedMean:
-    r"""The mean label of all N items, of which n were labelled with known probabilities π, sharpened by judges who rated all.
+    r"""The mean label of all N items, of which n were labelled with known probabilities π, made more precise by judges who rated all.
 
     .. math:: \hat\theta = \frac{1}{N} \sum_{i=1}^N m_i + \frac{1}{N} \sum_{i \in S} \frac{y_i - m_i}{\pi_i}, \qquad
               m_i = a_{h(i)} + \sum_j \lambda_j f_{ij}

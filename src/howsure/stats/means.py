@@ -1,4 +1,4 @@
-"""Means and differences of means over clusters, with intervals that stay honest at the edges."""
+"""Means and differences of means over clusters, with intervals that keep their coverage near 0 and 1."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def mean(
     level: float = 0.95,
     bounds: Bounds = (0.0, 1.0),
 ) -> Mean:
-    r"""The mean of scores, one entry an observation; ``clusters`` labels those that belong together.
+    r"""The mean of scores, one entry per observation; ``clusters`` labels those that belong together.
 
     Without labels every score stands for itself. See `clustered_mean` for the interval. ``weights`` say how much an observation
     counts beside the others of its stratum. With ``strata`` the mean of the D strata's means is taken, each counting once:
@@ -154,7 +154,7 @@ def paired_difference(
     """The mean of a − b over pairs, with a t interval over clusters, cut at what ``bounds`` of the scores allow.
 
     With ``strata`` it is the mean of the strata's mean differences, each counting once, with the variances described in `mean`.
-    Where all clusters differ by the same d, the spread is 0 but the truth need not be d: a cluster that differs otherwise
+    Where all clusters differ by the same d, the spread is 0 but the true value need not be d: a cluster that differs otherwise
     has at most the chance 1 − (1 − level)^(1/G) when G clusters show none, and it lies within the bounds. The interval
     reaches that far; without bounds there is none, and the state says so.
     """
@@ -184,7 +184,7 @@ def unpaired_difference(
 ) -> Mean:
     r"""The difference of two independent means, a − b, each of them over strata where these are given; see `mean`.
 
-    Within ``bounds`` the interval joins those of the two means, [l, u], by squares, so that it is honest at the edges too:
+    Within ``bounds`` the interval joins those of the two means, [l, u], by squares, so that it keeps its coverage near the bounds too:
 
     .. math:: \Big[d - \sqrt{(\bar a - l_a)^2 + (u_b - \bar b)^2},\;
                    d + \sqrt{(u_a - \bar a)^2 + (\bar b - l_b)^2}\Big]
@@ -324,7 +324,7 @@ class _Sample:
     def of_values(
         cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None, bounds: Bounds = None
     ) -> _Sample:
-        """One entry an observation; the weights in each stratum are brought to the same sum."""
+        """One entry per observation; the weights in each stratum are brought to the same sum."""
         n = len(values)
         cluster = np.arange(n) if clusters is None else codes(clusters, "clusters")
         stratum = np.zeros(n, np.int64) if strata is None else codes(strata, "strata")

@@ -12,7 +12,7 @@ __all__ = ["benjamini_hochberg", "holm", "step_down_max"]
 
 
 def holm(p: ArrayLike) -> Floats:
-    """P-values adjusted so that any false finding at all is as rare as the level, whatever the dependence.
+    """P-values adjusted so that the probability of any false finding is at most the level, whatever the dependence.
 
     The i-th smallest of m is multiplied by m − i + 1 and never falls below a smaller one's. Holm (1979). The order is kept.
     """
@@ -25,7 +25,7 @@ def holm(p: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """P-values adjusted so that the expected share of false ones among the findings is at most the level.
+    """P-values adjusted so that the expected share of false findings among all findings is at most the level.
 
     The i-th smallest of m is multiplied by m/i and never exceeds a larger one's. Holds for independent or positively dependent
     tests. Benjamini and Hochberg (1995). The order is kept.

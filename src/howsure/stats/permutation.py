@@ -1,4 +1,4 @@
-"""Tests that depend on exchangeability alone."""
+"""Permutation tests, which assume only exchangeability."""
 
 from __future__ import annotations
 

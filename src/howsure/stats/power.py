@@ -1,4 +1,4 @@
-"""What a comparison of two models can show, before it is run."""
+"""Power of a comparison of two models, before it is run."""
 
 from __future__ import annotations
 
@@ -179,9 +179,9 @@ class Pilot:
 
 
 def power(effect: float, n_items: float, design: PairedDesign | Pilot, *, level: float = 0.95) -> float:
-    """The chance that a two-sided t test at 1 − ``level`` finds a true difference of ``effect`` with ``n_items``.
+    """The power of a two-sided t test at 1 − ``level``: the probability to detect a true difference of ``effect`` with ``n_items``.
 
-    With a `Pilot`, the mean of that chance over the uncertainty of its variances.
+    With a `Pilot`, the mean of that probability over the uncertainty of its variances.
     """
     check_level(level)
     _check_items(n_items)
@@ -208,7 +208,7 @@ def _expected_power(effect: float, n_items: float, pilot: Pilot, level: float) -
 def minimum_detectable_effect(
     n_items: float, design: PairedDesign | Pilot, *, power: float = 0.8, level: float = 0.95
 ) -> float:
-    r"""The true difference that ``n_items`` find with the chance ``power``.
+    r"""The true difference that is detected with probability ``power`` in ``n_items``.
 
     For many items (z_{α/2} + z_β)·se, as in Miller (2024); for few, larger, by the noncentral t distribution.
     """
@@ -230,7 +230,7 @@ def minimum_detectable_effect(
 
 
 def items_needed(effect: float, design: PairedDesign | Pilot, *, power: float = 0.8, level: float = 0.95) -> int:
-    r"""How many items find a true difference of ``effect`` with the chance ``power``.
+    r"""The number of items with which a true difference of ``effect`` is detected with probability ``power``.
 
     For many items (z_{α/2} + z_β)²·variance / effect², as in Miller (2024); for few, a few more.
     """

@@ -1,4 +1,4 @@
-"""How far ratings can be trusted: intraclass correlations, alpha, and what more raters would bring.
+"""Reliability of ratings: intraclass correlations, alpha, and the effect of more raters.
 
 Ratings come as one row per item and one column per rater, with NaN for gaps.
 """
@@ -216,7 +216,7 @@ def raters_needed(single: Estimate, target: float) -> Estimate:
 def noise_ceiling(of_mean: Estimate) -> Estimate:
     r"""The highest correlation with the raters' mean that a perfect judge could be expected to reach: :math:`\sqrt{ICC(\cdot, k)}`.
 
-    ``of_mean`` is the reliability of that mean, such as ``icc_2_k``. Without reliability there is no ceiling to speak of.
+    ``of_mean`` is the reliability of that mean, such as ``icc_2_k``. With reliability 0 there is no ceiling.
     """
     if of_mean.value is None:
         return of_mean
@@ -240,9 +240,9 @@ def choose_icc(raters: Literal["unidentified", "sampled", "fixed"], *, is_mean_u
     items, and others might have. ``fixed``: these raters are the only ones of interest, and their severity does no harm.
     ``is_mean_used`` tells whether conclusions depend on the mean of the raters or on single ratings.
     """
-    if raters not in _DESIGNS:
-        raise OptionError.unknown("design", raters, _DESIGNS)
-    number, why = _DESIGNS[raters]
+    if raters not in _RATER_EFFECTS:
+        raise OptionError.unknown("rater effects", raters, _RATER_EFFECTS)
+    number, why = _RATER_EFFECTS[raters]
     letter, what = ("k", "the mean of all raters is used") if is_mean_used else ("1", "single ratings are used")
     return IccChoice(f"icc_{number}_{letter}", f"Report ICC({number},{letter}): {why}, and {what}.")
 
@@ -271,8 +271,8 @@ def choose_coefficient(
         raise OptionError.unknown("scale", scale, SCALES)
     if scale == "interval":
         return choose_icc(raters, is_mean_used=is_mean_used)
-    if raters not in _DESIGNS:
-        raise OptionError.unknown("design", raters, _DESIGNS)
+    if raters not in _RATER_EFFECTS:
+        raise OptionError.unknown("rater effects", raters, _RATER_EFFECTS)
     who = "any number of raters and gaps are allowed"
     if scale == "ordinal":
         why = "the categories have an order but no known distances, so no mean or variance of them is used"
@@ -286,7 +286,7 @@ def choose_coefficient(
     )
 
 
-_DESIGNS = {
+_RATER_EFFECTS = {
     "unidentified": (1, "items have different or unidentified raters, so severity cannot be told from noise"),
     "sampled": (2, "the same raters, a sample of possible ones, rated the items, so differences in severity count as error"),
     "fixed": (3, "these raters are the only ones of interest, so only the order and distances they give to items count"),

@@ -154,7 +154,7 @@ def replicate_interval(draws: ArrayLike, level: float) -> Interval:
 
 
 def expanded_level(level: float, df: float) -> float:
-    r"""The share of replicates that an interval of coverage `level` must hold when few clusters were resampled (Hesterberg 2015).
+    r"""The share of replicates that an interval of coverage `level` must contain when few clusters were resampled (Hesterberg 2015).
 
     .. math:: 1 - 2\,\Phi\Big(-t_{\nu}\,\sqrt{(\nu + 1)/\nu}\Big)
 

@@ -1,4 +1,4 @@
-"""How long something lasts when some of it was still going on at the last look."""
+"""Survival analysis: how long something lasts when some of it was still going on at the last look."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SurvivalCurve:
     def median(self) -> Estimate:
         """The time that half do not outlast: the first at which the curve is at most ½.
 
-        The interval holds the times whose own interval holds ½ (Brookmeyer and Crowley 1982).
+        The interval contains the times whose own interval contains ½ (Brookmeyer and Crowley 1982).
         """
         last, is_sure_of_start = float(self.times[-1]), (self.at(0).low or 0.0) > 0.5
         value, high = _first_at_most_half(self.times, self.survival), _first_at_most_half(self.times, self.high)
@@ -241,7 +241,7 @@ class FrailtyFit:
 
 
 def fit_frailty(at_risk: ArrayLike, events: ArrayLike) -> FrailtyFit:
-    r"""The hazard of events in the periods 1, 2, …, each a binomial with the chance :math:`1 - S(t) / S(t-1)`.
+    r"""The hazard of events in the periods 1, 2, …, each a binomial with the probability :math:`1 - S(t) / S(t-1)`.
 
     Maximum likelihood by Fisher's scoring, with normal priors of standard deviation 1 on log k (mean 0) and on θ (from 0 up): a few events that happen to lie close together
     would otherwise give any shape, and a few that last long any variance. There must be an event.

@@ -1,4 +1,4 @@
-"""A straight line through points, and two bands around it that answer different questions."""
+"""A straight line through points, with its confidence band and its prediction band."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the spread of scores lies between items, and how much between repeats of the same item."""
+"""The variance of scores, split into a part between items and a part between repeats of the same item."""
 
 from __future__ import annotations
 

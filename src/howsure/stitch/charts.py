@@ -132,8 +132,13 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     """The most capable models with intervals for comparing them with each other, where there are any."""
     agreement = intervals_to_compare(scale.estimate.capability, scale.replicates, scale.level).agreement
     has_comparison = np.isfinite(agreement)
-    low, high = ("low_to_compare", "high_to_compare") if has_comparison else ("capability_low", "capability_high")
-    rows = scale.models.head(n).select("model", "capability", low, high, state="capability_state", text=_told(scale, n))
+    middle, bar = pl.col("capability"), pl.col("comparison_half_width")
+    low, high = (
+        (middle - bar, middle + bar) if has_comparison else (pl.col("capability_low"), pl.col("capability_high"))
+    )
+    rows = scale.models.head(n).select(
+        "model", "capability", low=low, high=high, state="capability_state", text=_told(scale, n)
+    )
     cut = f"The first {n}" if len(scale.models) > n else ""
     caption = _caption(scale, cut)
     if has_comparison:
@@ -148,8 +153,6 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
         caption=caption,
         label=Field("model", "Model"),
         value=Field("capability", "Capability", CAPABILITY),
-        low=low,
-        high=high,
     )
 
 

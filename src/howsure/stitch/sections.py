@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,22 +12,24 @@ from howsure.estimates import Estimate, chance, stated
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
-from howsure.stitch.baskets import DomainIndices
-from howsure.stitch.benchmark_gaps import BenchmarkGaps
-from howsure.stitch.exploration import Exploration
 from howsure.stitch.forecasting.frontier import dates_of
-from howsure.stitch.forecasting.frontier_forecast import Forecast
-from howsure.stitch.forecasting.horizon_map import HorizonMap
-from howsure.stitch.forecasting.lags import Lags
-from howsure.stitch.forecasting.scaling import QUANTITIES, Progress
-from howsure.stitch.growth_rates import GrowthRates
-from howsure.stitch.preferences import VoteRanking
-from howsure.stitch.scale import Scale
-from howsure.stitch.sensitivity.analysis import Robustness
-from howsure.stitch.sensitivity.inspection import ScaleCheck
-from howsure.stitch.sensitivity.second_trait import SecondTrait
 from howsure.stitch.summaries import estimate_of
-from howsure.stitch.updating import ScaleUpdate
+
+if TYPE_CHECKING:
+    from howsure.stitch.baskets import DomainIndices
+    from howsure.stitch.benchmark_gaps import BenchmarkGaps
+    from howsure.stitch.exploration import Exploration
+    from howsure.stitch.forecasting.frontier_forecast import Forecast
+    from howsure.stitch.forecasting.horizon_map import HorizonMap
+    from howsure.stitch.forecasting.lags import Lags
+    from howsure.stitch.forecasting.scaling import Progress
+    from howsure.stitch.growth_rates import GrowthRates
+    from howsure.stitch.preferences import VoteRanking
+    from howsure.stitch.scale import Scale
+    from howsure.stitch.sensitivity.analysis import Robustness
+    from howsure.stitch.sensitivity.inspection import ScaleCheck
+    from howsure.stitch.sensitivity.second_trait import SecondTrait
+    from howsure.stitch.updating import ScaleUpdate
 
 __all__ = [
     "check_section",
@@ -154,6 +156,8 @@ def _told_frontier(found: Forecast) -> str:
 
 def progress_section(found: Progress) -> Section:
     """Scaling and algorithms."""
+    from howsure.stitch.forecasting.scaling import QUANTITIES
+
     rows: list[list[Cell]] = [[QUANTITIES[rate.quantity], rate.method, rate.estimate] for rate in found.rates]
     text = (
         f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute add {found.rate('per_oom')}. "

@@ -50,8 +50,8 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
 
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
     interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
-    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``low_to_compare`` and ``high_to_compare`` are intervals for comparing models with
-    each other (`howsure.stats.quasi_variances`): where those of two models do not overlap, the models differ at the level; null in tables of more than 500 models.
+    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``comparison_half_width`` is half the length of a bar for comparing models with
+    each other (`howsure.stats.quasi_variances`): where the bars of two models, capability ± half-width, do not overlap, the models differ at the level; null in tables of more than 500 models.
     """
     problem = solution.problem
     state = states_of_models(problem)
@@ -67,8 +67,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
         **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
         "interval_state": interval_state(found),
-        "low_to_compare": bars.low,
-        "high_to_compare": bars.high,
+        "comparison_half_width": (bars.high - bars.low) / 2,
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),
         "compute": problem.compute,

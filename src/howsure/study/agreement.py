@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
 __all__ = [
-    "DESIGNS",
+    "RATER_EFFECTS",
     "NoiseCeiling",
     "Reliability",
     "clusters_used",
@@ -43,7 +43,7 @@ __all__ = [
     "reliability",
 ]
 
-DESIGNS = ("unidentified", "sampled", "fixed")
+RATER_EFFECTS = ("unidentified", "sampled", "fixed")
 _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 
 
@@ -96,7 +96,7 @@ def reliability(
     ratings: Ratings | Source,
     *,
     dimension: str | None = None,
-    design: str = "sampled",
+    rater_effects: str = "sampled",
     scale: Scale | None = None,
     cluster: str | None = None,
     level: float = 0.95,
@@ -109,7 +109,7 @@ def reliability(
         The ratings in long form (rater, item, dimension, value). A file may also have one row per item and one column per rater.
     dimension : str, optional
         Which dimension, where there are several.
-    design : {"sampled", "fixed", "unidentified"}
+    rater_effects : {"sampled", "fixed", "unidentified"}
         Who the raters are: ``sampled`` (the same people rate all items and are a sample of possible raters), ``fixed`` (exactly
         these people) or ``unidentified`` (other people for each item).
     scale : {"nominal", "ordinal", "interval"}, optional
@@ -132,8 +132,8 @@ def reliability(
     >>> howsure.study.reliability("examples/study/ratings.csv", dimension="voice").report  # doctest: +SKIP
     'icc_2_1'
     """
-    if design not in DESIGNS:
-        raise OptionError.unknown("design", design, DESIGNS)
+    if rater_effects not in RATER_EFFECTS:
+        raise OptionError.unknown("rater effects", rater_effects, RATER_EFFECTS)
     ratings = read_ratings(ratings, categories=True, dimension=dimension)
     scale = scale or ("nominal" if ratings.is_categorical else "interval")
     (ratings,), names = coded(ratings)
@@ -151,7 +151,7 @@ def reliability(
     of_item, cluster_notes = clusters_used(cluster, Ratings(frame))
     clusters = None if of_item is None else [of_item[item] for item in items]
     commonest = float(frame["value"].value_counts()["count"].max() or 0) / max(len(frame), 1)  # type: ignore[arg-type]
-    choice = choose_coefficient(scale, design, commonest=commonest)  # type: ignore[arg-type]
+    choice = choose_coefficient(scale, rater_effects, commonest=commonest)  # type: ignore[arg-type]
     coefficients = agreement_on_categories if scale == "nominal" else reliability_table
     n_items, n_raters = matrix.shape
     return Reliability(
@@ -165,7 +165,7 @@ def reliability(
             ratings,
             notes=[*notes, *cluster_notes],
             dimension=frame["dimension"][0],
-            design=design,
+            rater_effects=rater_effects,
             scale=scale,
             cluster=cluster or ("cluster" if clusters else None),
             level=level,
@@ -185,14 +185,14 @@ class NoiseCeiling:
     coefficient: str
 
 
-def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level: float = 0.95) -> NoiseCeiling:
+def noise_ceiling_of(table: Floats, rater_effects: str, *, clusters: Any = None, level: float = 0.95) -> NoiseCeiling:
     r"""The noise ceiling :math:`\sqrt{ICC(\cdot, k)}` of the items that a correlation is computed over.
 
     Parameters
     ----------
     table : array, items × raters
         Just the items of the correlation, NaN where nobody rated: reliability depends on how much the items differ.
-    design : str
+    rater_effects : str
         Who the raters are, as in `reliability`. Where everybody rated everything, rater bias (severity) moves all items alike and lowers no
         correlation, so ``icc_3_k`` is used; with gaps it is ``icc_2_k`` for sampled raters.
     clusters : sequence, optional
@@ -201,10 +201,10 @@ def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level:
         Coverage of the interval, 0.95 by default.
     """
     used = table[:, ~np.isnan(table).all(axis=0)]
-    if design == "unidentified":
+    if rater_effects == "unidentified":
         name = "icc_1_k"
     else:
-        name = "icc_3_k" if design == "fixed" or not np.isnan(used).any() else "icc_2_k"
+        name = "icc_3_k" if rater_effects == "fixed" or not np.isnan(used).any() else "icc_2_k"
     correlations = partial(intraclass, level=level)
     found = correlations(used) if clusters is None else over_clusters(correlations, used, clusters, level)
     reliability = found[name]
@@ -372,6 +372,8 @@ def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:
 
 
 def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
+    if not frame.width:
+        raise InputError(f"{path}: has no column. Give one row per item and one column per rater, at least 2.")
     first = frame.columns[0]
     text = frame[first].cast(pl.String).drop_nulls()
     is_named = first.casefold() in ("item", "id") or not text.str.contains(_NUMBER).all()

@@ -17,7 +17,7 @@ from howsure.stats._arrays import Floats
 from howsure.stats.correlation import coefficient
 from howsure.stats.means import mean
 from howsure.stats.reliability import Scale
-from howsure.study.agreement import DESIGNS
+from howsure.study.agreement import RATER_EFFECTS
 from howsure.study.answer_types import ANSWERS, AnswerAnalysis, Answers, analyze_answers, read_answers
 from howsure.study.protocol import DEFAULT_DIMENSIONS, ItemStudy, Study, read_study
 from howsure.study.scoring.domains import EXPECTED, Order
@@ -25,7 +25,7 @@ from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check
 from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
 from howsure.study.scoring.findings import Findings, ScoringSettings, find, without_raters
 from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
-from howsure.study.scoring.pooling import Design, design_of, few_raters, row_means
+from howsure.study.scoring.pooling import RaterEffects, few_raters, rater_effects_of, row_means
 from howsure.study.sentences import sentence_of
 from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
 from howsure.tables import Ratings, Table
@@ -193,8 +193,8 @@ def analyze(
     study: Study | ItemStudy | str | os.PathLike[str] | None = None,
     model_scores: ModelScores | Source | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
-    order: Order | str = EXPECTED,
-    design: Design | None = None,
+    domain_order: Order | str = EXPECTED,
+    rater_effects: RaterEffects | None = None,
     rules: Rules | None = None,
     all_raters: bool = False,
     level: float = 0.95,
@@ -224,9 +224,9 @@ def analyze(
         The model's score of each pair, and its domain; overrides those of the study.
     criteria : sequence of Criterion
         What the statistics must reach.
-    order : Order or str
+    domain_order : Order or str
         Domains from the highest expected fidelity to the lowest, such as ``"TECH > ANAL > PHIL = SELF > NARR"``.
-    design : {"sampled", "fixed", "unidentified"}, optional
+    rater_effects : {"sampled", "fixed", "unidentified"}, optional
         Who the raters are; by default a sample of possible raters where raters share pairs, else unidentified.
     rules : Rules, optional
         When a rater is excluded. Every statistic of the protocol is also given for all raters.
@@ -255,7 +255,7 @@ def analyze(
             table,
             answers=answers,
             dimension=dimension,
-            design=design,
+            rater_effects=rater_effects,
             scale=scale,
             raters=raters,
             study=items,
@@ -268,18 +268,18 @@ def analyze(
     ratings = table.numeric()
     raters = None if raters is None else Raters.of(raters)
     model_scores = None if model_scores is None else ModelScores.of(model_scores)
-    order = Order.parse(order) if isinstance(order, str) else order
-    if design is not None and design not in DESIGNS:
-        raise OptionError.unknown("design", design, DESIGNS)
+    order = Order.parse(domain_order) if isinstance(domain_order, str) else domain_order
+    if rater_effects is not None and rater_effects not in RATER_EFFECTS:
+        raise OptionError.unknown("rater effects", rater_effects, RATER_EFFECTS)
     scored = score(ratings, study)
     quality = check_raters(ratings, raters, study, rules)
     known = pair_data_of(scored.pairs, study, model_scores)
-    settings = ScoringSettings(design or _design(scored), order, level, seed)
+    settings = ScoringSettings(rater_effects or _rater_effects(scored), order, level, seed)
     minutes = {one.rater: one.minutes for one in quality.raters}
     guesses = _guesses(ratings)
     kept = [rater for rater in quality.kept if rater in scored.raters]
     notes = [*scored.notes, *known.notes, *_notes(quality, kept)]
-    if settings.design == "sampled" and (note := few_raters(len(kept))):
+    if settings.rater_effects == "sampled" and (note := few_raters(len(kept))):
         notes.append(note)
     everyone = find(scored, guesses, minutes, known, settings)
     if not kept:
@@ -295,8 +295,8 @@ def analyze(
         seed=seed,
         notes=notes,
         level=level,
-        design=settings.design,
-        order=str(order),
+        rater_effects=settings.rater_effects,
+        domain_order=str(order),
         rules=asdict(quality.rules),
         criteria=[f"{one.name}: {one}" for one in criteria],
         **{name: one.digest[:16] for name, one in read.items() if one is not None},
@@ -324,8 +324,8 @@ def _has_protocol(table: Table) -> bool:
     return any(name in known or str(name).endswith(ends) for name in names)
 
 
-def _design(scored: Scored) -> Design:
-    return design_of(scored.matrix(PFI if PFI in scored.statistics else scored.statistics[0]))
+def _rater_effects(scored: Scored) -> RaterEffects:
+    return rater_effects_of(scored.matrix(PFI if PFI in scored.statistics else scored.statistics[0]))
 
 
 def _guesses(ratings: Ratings) -> Scored | None:

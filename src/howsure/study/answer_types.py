@@ -38,7 +38,7 @@ from howsure.study.packet.design import AGAIN
 from howsure.study.scoring.exclusions import Rules, broken_rules
 from howsure.study.scoring.fidelity import is_pair
 from howsure.study.scoring.pair_data import Raters
-from howsure.study.scoring.pooling import design_of, few_raters
+from howsure.study.scoring.pooling import few_raters, rater_effects_of
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
 
@@ -246,7 +246,7 @@ def analyze_answers(
     *,
     answers: Answers | None = None,
     dimension: str | None = None,
-    design: str | None = None,
+    rater_effects: str | None = None,
     scale: Scale | None = None,
     raters: Raters | Source | None = None,
     study: ItemStudy | None = None,
@@ -277,7 +277,7 @@ def analyze_answers(
         Their type, where it is not the one that the columns show: ``categories`` for numbers that are codes.
     dimension : str, optional
         Only this one, where there are several.
-    design : {"sampled", "fixed", "unidentified"}, optional
+    rater_effects : {"sampled", "fixed", "unidentified"}, optional
         Who the raters are; by default sampled where raters share items, else unidentified.
     scale : {"nominal", "ordinal", "interval"}, optional
         What ratings are, for the choice of the coefficient of agreement; by default nominal for categories and interval for numbers.
@@ -318,7 +318,7 @@ def analyze_answers(
                     frame,
                     name,
                     is_category=chosen == "categories",
-                    design=design,
+                    rater_effects=rater_effects,
                     scale=scale,
                     level=level,
                     found=found,
@@ -329,7 +329,7 @@ def analyze_answers(
         notes=found.notes,
         answers=chosen,
         dimension=dimension,
-        design=design,
+        rater_effects=rater_effects,
         scale=scale,
         level=level,
         all_raters=all_raters,
@@ -408,7 +408,7 @@ def _ratings(
     name: str,
     *,
     is_category: bool,
-    design: str | None,
+    rater_effects: str | None,
     scale: Scale | None,
     level: float,
     found: _Found,
@@ -420,7 +420,7 @@ def _ratings(
     values = frame["value"].to_numpy().astype(np.float64)
     categories = [(names[int(code)] if names else f"{code:g}", code) for code in np.unique(values)]
     matrix, items, raters = matrix_of(frame)
-    used = design or design_of(matrix)
+    used = rater_effects or rater_effects_of(matrix)
     chosen: Scale = scale or ("nominal" if is_category else "interval")
     commonest = float(np.unique(values, return_counts=True)[1].max() / len(values))
     choice = choose_coefficient(chosen, used, commonest=commonest)  # type: ignore[arg-type]

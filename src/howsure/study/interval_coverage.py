@@ -59,7 +59,7 @@ class StudyCoverage(Result):
 
 def coverage(
     *,
-    only: str | None = None,
+    containing: str | None = None,
     n_simulations: int = 400,
     level: float = 0.95,
     seed: int = 0,
@@ -69,7 +69,7 @@ def coverage(
 
     Parameters
     ----------
-    only : str, optional
+    containing : str, optional
         Only rows whose method or design contains this text.
     n_simulations : int, default 400
         Simulated data sets per row; 400 leave a standard error of about 0.011.
@@ -80,13 +80,13 @@ def coverage(
     progress : callable, optional
         Called with the number of finished simulations and of all.
     """
-    cases = [case for case in CASES if only is None or only.lower() in f"{case[0]} {case[1]}".lower()]
+    cases = [case for case in CASES if containing is None or containing.lower() in f"{case[0]} {case[1]}".lower()]
     if not cases:
         raise OptionError(
-            f"No row contains {only!r}. The methods are: {', '.join(dict.fromkeys(one[0] for one in CASES))}."
+            f"No row contains {containing!r}. The methods are: {', '.join(dict.fromkeys(one[0] for one in CASES))}."
         )
     rows = coverage_table(n_simulations, seed, progress, level=level, cases=cases)
-    provenance = Provenance({"only": only, "n_simulations": n_simulations, "level": level}, seed=seed)
+    provenance = Provenance({"containing": containing, "n_simulations": n_simulations, "level": level}, seed=seed)
     return StudyCoverage(rows=tuple(rows), provenance=provenance)
 
 

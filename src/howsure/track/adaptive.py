@@ -208,7 +208,7 @@ def find_median_length(
     out: str | os.PathLike[str],
     variant: str = "median",
     n_calls: int = 10,
-    n_runs: int = 4,
+    n_searches: int = 4,
     longest: int = 300,
     at: Sequence[int] = (),
     level: float = 0.95,
@@ -217,7 +217,7 @@ def find_median_length(
 ) -> MedianLength:
     """The length at which half of a model's last answers are correct, with few calls; or continue the search with these settings.
 
-    Runs are independent searches that are made at the same time; their calls are put together at the end.
+    Searches are independent and made at the same time; their calls are put together at the end.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ def find_median_length(
         What to track.
     n_calls : int
         Calls per run.
-    n_runs : int
-        Number of runs.
+    n_searches : int
+        Number of searches, which are independent and run at the same time.
     longest : int
         Longest sequence, in turns.
     at : sequence of int
@@ -242,19 +242,27 @@ def find_median_length(
     **asking
         Further settings of `howsure.running.Asking`.
     """
-    if min(n_calls, n_runs) < 1 or n_calls > 100:
-        raise OptionError(f"{n_runs} runs of {n_calls} calls: give at least 1, and at most 100 calls per run.")
+    if min(n_calls, n_searches) < 1 or n_calls > 100:
+        raise OptionError(
+            f"{n_searches} searches of {n_calls} calls: give at least 1, and at most 100 calls per search."
+        )
     if at and (min(at) < 1 or len(at) > n_calls):
         raise OptionError(f"lengths {list(at)}: give lengths of at least 1, and no more of them than calls per run.")
     longest = max(*at, 2) if at else longest
     if longest < 2:
         raise OptionError(f"longest {longest} leaves nothing to search. Give at least 2.")
     asked, variant = Asking(model, **asking), usual_name(variant)
-    settings: dict[str, Any] = {"variant": variant, "runs": n_runs, "calls": n_calls, "longest": longest, "seed": seed}
+    settings: dict[str, Any] = {
+        "variant": variant,
+        "searches": n_searches,
+        "calls": n_calls,
+        "longest": longest,
+        "seed": seed,
+    }
     settings |= {"at": list(at)} if at else {}
     run = InspectRun.of(out, asked, settings | {"task": "track_length"})
-    trials, too_long, errors = _trials(run, n_runs)
-    if len(trials) + len(too_long) < n_runs * n_calls:
+    trials, too_long, errors = _trials(run, n_searches)
+    if len(trials) + len(too_long) < n_searches * n_calls:
         from howsure.track.running.registry import track_length
 
         logs = [log for log in run.logs() if log.samples]
@@ -263,13 +271,13 @@ def find_median_length(
             run.retry(logs[-1].path, asked)
         else:
             run.evaluate(track_length(**settings, cache=is_paid), asked)
-        trials, too_long, errors = _trials(run, n_runs)
+        trials, too_long, errors = _trials(run, n_searches)
         if not run.logs():
             raise InputError(f"{run.folder}: nothing was asked. Read the log with: inspect view")
     chance = chance_level(variant)
     n_answered = len(trials) + len(too_long)
-    is_complete = n_answered == n_runs * n_calls
-    notes = [] if is_complete else [f"{n_answered} of {n_runs * n_calls} calls were answered."]
+    is_complete = n_answered == n_searches * n_calls
+    notes = [] if is_complete else [f"{n_answered} of {n_searches * n_calls} calls were answered."]
     fitting = longest
     if too_long:
         fitting = max(min(too_long) - 1, 1)
@@ -310,7 +318,7 @@ def chance_level(variant: str) -> float:
     return float(np.mean(chances))
 
 
-def _trials(run: InspectRun, n_runs: int) -> tuple[list[Trial], list[int], dict[str, int]]:
+def _trials(run: InspectRun, n_searches: int) -> tuple[list[Trial], list[int], dict[str, int]]:
     """Every call that was answered, of each run from the last log that has it; the lengths that did not fit; and what servers failed with last."""
     logs: Sequence[Any] = [log for log in run.logs() if log.samples]
     told: dict[int, str] = {}
@@ -320,7 +328,7 @@ def _trials(run: InspectRun, n_runs: int) -> tuple[list[Trial], list[int], dict[
             told[int(sample.id)] = max(found, told.get(int(sample.id), ""), key=len)
     calls = [
         (number, call, int(length), outcome)
-        for number in range(n_runs)
+        for number in range(n_searches)
         for call, word in enumerate(told.get(number, "").split())
         for length, _, outcome in [word.partition(":")]
     ]

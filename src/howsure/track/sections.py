@@ -64,7 +64,7 @@ def length_section(found: MedianLength) -> Section:
 _LENGTH_METHOD = (
     "A call shows a whole sequence in one prompt and asks for the last answer. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
     "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M, if lengths are not given. The interval is credible, of level {level:.0%}. Calls of all "
-    "runs are put together. A refusal, an empty reply or one that was cut off counts as wrong; a sequence that does not fit into the context window does not count."
+    "searches are pooled. A refusal, an empty reply or one that was cut off counts as wrong; a sequence that does not fit into the context window does not count."
 )
 
 

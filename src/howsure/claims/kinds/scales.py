@@ -52,16 +52,7 @@ def _fits(
     specifications: Sequence[Specification],
     settings: FitSettings,
 ) -> Fits:
-    found = scales_under(
-        scores,
-        specifications,
-        n_replicates=settings.n_replicates,
-        level=settings.level,
-        seed=settings.seed,
-        scheduler=settings.scheduler,
-        progress=settings.progress,
-        keep=_keeping(settings.keep, scores),
-    )
+    found = _scales(scores, specifications, settings)
     estimates, columns = zip(
         *(_difference(claim, scale, settings.n_replicates, settings.level) for scale in found), strict=True
     )
@@ -78,6 +69,20 @@ def _fits(
         notes=default.provenance.notes,
         quantity=f"capability of {claim.model} minus that of {claim.than}",
         settle=_SETTLE,
+    )
+
+
+def _scales(scores: Scores, specifications: Sequence[Specification], settings: FitSettings) -> list[Scale | str]:
+    """The scale under each specification, or why it has none."""
+    return scales_under(
+        scores,
+        specifications,
+        n_replicates=settings.n_replicates,
+        level=settings.level,
+        seed=settings.seed,
+        scheduler=settings.scheduler,
+        progress=settings.progress,
+        keep=_keeping(settings.keep, scores),
     )
 
 
@@ -103,16 +108,7 @@ def _keeping(folder: Path | None, scores: Scores) -> Keep | None:
 def _saturation_fits(
     claim: Claim, scores: Scores, specifications: Sequence[Specification], settings: FitSettings
 ) -> Fits:
-    found = scales_under(
-        scores,
-        specifications,
-        n_replicates=settings.n_replicates,
-        level=settings.level,
-        seed=settings.seed,
-        scheduler=settings.scheduler,
-        progress=settings.progress,
-        keep=_keeping(settings.keep, scores),
-    )
+    found = _scales(scores, specifications, settings)
     estimates, firsts = list[Estimate](), list[str]()
     for scale, specification in zip(found, specifications, strict=True):
         one = saturation_under(

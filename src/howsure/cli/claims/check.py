@@ -28,7 +28,7 @@ app = typer.Typer(rich_markup_mode=None)
 ClaimsFile = Annotated[
     Path, typer.Argument(metavar="CLAIMS", help="YAML: one line per claim, and changes of choices.", show_default=False)
 ]
-Replicates = Annotated[int, typer.Option(min=20, help="Bootstrap replicates per specification.")]
+Replicates = Annotated[int, typer.Option(min=20, help="Replicates: bootstrap samples per specification.")]
 Most = Annotated[int, typer.Option(min=1, help="The most specifications per claim; of more, a sample is computed.")]
 
 _SLOW = 20  # seconds from which the estimated time is told
@@ -53,7 +53,7 @@ def check(
     ] = None,
     planned: Annotated[
         Path | None,
-        typer.Option(help="The plan that `claims plan` wrote: was all done as planned?", show_default=False),
+        typer.Option(help="Plan: as `claims plan` wrote it; was all done as planned?", show_default=False),
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,

@@ -19,7 +19,7 @@ app = typer.Typer(rich_markup_mode=None)
 @verb
 def coverage(
     output: Output,
-    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per cause.")] = 200,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per cause.")] = 200,
     seed: Seed = 0,
 ) -> None:
     """How often is the choice that matters named first, and how often are the verdicts right, on simulated runs?

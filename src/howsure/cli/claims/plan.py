@@ -20,7 +20,7 @@ app = typer.Typer(rich_markup_mode=None)
 @verb
 def plan(
     claims: ClaimsFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The file of the plan.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the file of the plan.", show_default=False)],
     replicates: Replicates = 1000,
     most: Most = 500,
     level: Level = 0.95,

@@ -30,7 +30,7 @@ def verify(
     ] = None,
     planned: Annotated[
         Path | None,
-        typer.Option(help="The plan as it was published, to be compared with the certificate.", show_default=False),
+        typer.Option(help="Plan: as it was published, to be compared with the certificate.", show_default=False),
     ] = None,
     scheduler: Scheduler = None,
 ) -> None:

@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["Choosing", "Cluster", "ItemsAre", "Weights", "decimals", "estimands", "words"]
 
 Cluster = Annotated[
-    str, typer.Option(help="Attempts with the same value are not independent: task, family, domain, or none.")
+    str,
+    typer.Option(help="Clusters: attempts with the same value are not independent (task, family, domain, or none)."),
 ]
 ItemsAre = Annotated[
     str,
     typer.Option(
         "--items",
-        help="sampled: intervals are about items like these. fixed: about exactly these items, from repeats alone.",
+        help="Items: sampled (intervals are about items like these) or fixed (about exactly these items, from repeats alone).",
     ),
 ]
-Weights = Annotated[str, typer.Option(help="Over several evals, what counts once: evals or items.")]
+Weights = Annotated[str, typer.Option(help="Weights: over several evals, what counts once (evals or items).")]
 
 
 def _option(text: str, *names: str) -> Any:
@@ -38,11 +39,11 @@ def _option(text: str, *names: str) -> Any:
 class Choosing:
     """Which attempts count, and as what."""
 
-    where: Annotated[list[str] | None, _option("Only rows with e.g. temperature>=0.5 or prompt!=cot; any column.")] = (
+    where: Annotated[list[str] | None, _option("Rows to keep: e.g. temperature>=0.5 or prompt!=cot; any column.")] = (
         None
     )
     only: Annotated[list[str] | None, _option("Only these values, e.g. prompt=plain,cot.")] = None
-    exclude: Annotated[list[str] | None, _option("Without these values, e.g. model=old.")] = None
+    exclude: Annotated[list[str] | None, _option("Exclude: these values, e.g. model=old.")] = None
     reduce: Annotated[
         str | None,
         _option(

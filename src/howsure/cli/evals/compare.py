@@ -31,13 +31,15 @@ def compare(
     choosing: Choosing,
     output: Output,
     a: Annotated[
-        str | None, typer.Option(help='Compare this model, or "model=x,prompt=cot" …', show_default=False)
+        str | None, typer.Option(help='The first of two: a model, or "model=x,prompt=cot".', show_default=False)
     ] = None,
-    b: Annotated[str | None, typer.Option(help="… with this one. Without both: all pairs.", show_default=False)] = None,
+    b: Annotated[
+        str | None, typer.Option(help="The second of two. Without --a and --b: all pairs.", show_default=False)
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
-            help="What is compared: any column that describes a run, such as model, prompt or temperature; two with a comma are crossed. "
+            help="Groups: any column that describes a run, such as model, prompt or temperature; two with a comma are crossed. "
             "domain, family or task: one comparison per value. [default: what varies]",
             show_default=False,
         ),

@@ -21,8 +21,8 @@ app = typer.Typer()
 def explore(
     inputs: Inputs,
     reading: Reading,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("explorer.html"),
-    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page.")] = Path("explorer.html"),
+    is_opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     with_text: Annotated[
         bool, typer.Option("--with-text", help="Put questions, targets and answers into the page.")
     ] = False,
@@ -30,15 +30,15 @@ def explore(
     by: Annotated[
         str,
         typer.Option(
-            help="What is compared: model, prompt, model,prompt, … [default: all that vary, crossed]",
+            help="Groups: model, prompt, model,prompt, … [default: all that vary, crossed]",
             show_default=False,
         ),
     ] = "",
     cluster: Annotated[
-        str, typer.Option(help="Items with the same value are not independent: task, family or domain.")
+        str, typer.Option(help="Clusters: items with the same value are not independent (task, family or domain).")
     ] = "task",
     level: Level = 0.95,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Explorer",
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Explorer",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """One offline page with all attempts: a map of models by items, two models side by side, items, cost.

@@ -36,11 +36,15 @@ def gate(
             metavar="BASE CANDIDATE", help="Two files or folders. With --coverage: item banks.", show_default=False
         ),
     ] = None,
-    margin: Annotated[float, typer.Option(help="The largest drop of the mean score that is acceptable.")] = 0.02,
+    margin: Annotated[
+        float, typer.Option(help="Margin: the largest drop of the mean score that is acceptable.")
+    ] = 0.02,
     suite: Annotated[
         Path | None, typer.Option(help="YAML: which evals are judged, with margins of their own.", show_default=False)
     ] = None,
-    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence level of each one-sided limit.")] = 0.95,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals: here of one-sided limits.")
+    ] = 0.95,
     cluster: Cluster = "task",
     cannot_tell: Annotated[
         str | None,
@@ -60,7 +64,7 @@ def gate(
         bool, typer.Option("--coverage", help="Measure how often the gate is wrong, on item banks (n, n_success).")
     ] = False,
     simulations: Annotated[
-        int, typer.Option(min=10, help="With --coverage: simulated pairs of models per row.")
+        int, typer.Option(min=10, help="Simulated data sets: pairs of models per row, with --coverage.")
     ] = 10_000,
     seed: Seed = 0,
 ) -> None:

@@ -28,9 +28,10 @@ def items(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    a: Annotated[str | None, typer.Option(help="Show where this model …", show_default=False)] = None,
+    a: Annotated[str | None, typer.Option(help="The first of two: a model.", show_default=False)] = None,
     b: Annotated[
-        str | None, typer.Option(help="… and this one differ. [default: the two highest means]", show_default=False)
+        str | None,
+        typer.Option(help="The second of two: a model. [default: the two highest means]", show_default=False),
     ] = None,
     viewer: Viewer = None,
     level: Level = 0.95,

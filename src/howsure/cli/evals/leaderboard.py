@@ -22,15 +22,18 @@ def leaderboard(
     reading: Reading,
     output: Output,
     benchmark: Annotated[
-        str | None, typer.Option(help="Published scores: this benchmark only.", show_default=False)
+        str | None, typer.Option(help="Benchmark: only this one of published scores.", show_default=False)
     ] = None,
     n_items: Annotated[
-        int | None, typer.Option(min=1, help="Published scores: items of the benchmark.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Number of items: of the benchmark, for published scores.", show_default=False),
     ] = None,
     cluster: Cluster = "task",
     level: Level = 0.95,
-    target: Annotated[float, typer.Option("--power", help="Power for which items are counted.")] = 0.8,
-    replicates: Annotated[int, typer.Option(min=100, help="Random sign flips, or draws of the scores' errors.")] = 2000,
+    target: Annotated[float, typer.Option("--power", help="Power: the needed items are counted for it.")] = 0.8,
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Replicates: random sign flips, or draws of the scores' errors.")
+    ] = 2000,
     seed: Seed = 0,
 ) -> None:
     """Models in tiers, with intervals of their ranks, and the items that would separate neighbours.

@@ -33,11 +33,11 @@ def overview(
     output: Output,
     by: Annotated[
         str | None,
-        typer.Option(help="One claim per pair over all evals (all), or per eval (domain).", show_default=False),
+        typer.Option(help="Groups: one claim per pair over all evals (all), or per eval (domain).", show_default=False),
     ] = None,
     cluster: Cluster = "task",
     level: Level = 0.95,
-    target: Annotated[float, typer.Option("--power", help="Power for which items are counted.")] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="Power: the needed items are counted for it.")] = 0.8,
     seed: Seed = 0,
 ) -> None:
     """What is in the logs, which differences they support, which they do not decide, and what to be careful about.

@@ -29,21 +29,22 @@ def power(
         typer.Option(
             "--n-items",
             min=2,
-            help="Number of items that you have: also print the detectable difference and the power.",
+            help="Number of items: those that you have; also prints the detectable difference and the power.",
             show_default=False,
         ),
     ] = None,
-    target: Annotated[float, typer.Option("--power", help="Probability of detecting the difference.")] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="Power: the probability of detecting the difference.")] = 0.8,
     level: Level = 0.95,
     accuracy: Annotated[float, typer.Option(help="Without a pilot: accuracy of the weaker model.")] = 0.7,
     correlation: Annotated[
-        float, typer.Option(help="Without a pilot: correlation over items of the models' success probabilities.")
+        float,
+        typer.Option(help="Assumed correlation: of the models' success probabilities over items, without a pilot."),
     ] = 0.5,
     share_between: Annotated[
         float, typer.Option(help="Without a pilot: share of a score's variance between items, not between repeats.")
     ] = 0.5,
-    a: Annotated[str | None, typer.Option(help="With a pilot: this model …", show_default=False)] = None,
-    b: Annotated[str | None, typer.Option(help="… and this one.", show_default=False)] = None,
+    a: Annotated[str | None, typer.Option(help="The first of two: a model of the pilot.", show_default=False)] = None,
+    b: Annotated[str | None, typer.Option(help="The second of two: a model of the pilot.", show_default=False)] = None,
     cluster: Cluster = "task",
     assurance: Annotated[
         float, typer.Option(min=0.5, max=0.99, help="With a pilot: confidence with which the plan reaches its power.")

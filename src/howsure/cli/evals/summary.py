@@ -17,7 +17,8 @@ app = typer.Typer()
 By = Annotated[
     str | None,
     typer.Option(
-        help="One row per value of: all, domain, family or task. [default: domain if there is one]", show_default=False
+        help="Groups: one row per value of all, domain, family or task. [default: domain if there is one]",
+        show_default=False,
     ),
 ]
 

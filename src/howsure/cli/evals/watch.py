@@ -17,19 +17,21 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command(epilog="Example: howsure watch logs --threshold 0.7 --once")
+@app.command(epilog="Example: howsure watch logs --target 0.7 --once")
 @verb
 def watch(
     output: Output,
     folder: Annotated[Path, typer.Argument(help="The folder in which Inspect writes its logs.", show_default=False)],
-    threshold: Annotated[
-        float | None, typer.Option(help="Is each mean above or below this?", show_default=False)
+    target: Annotated[
+        float | None, typer.Option(help="Is each mean above or below this target?", show_default=False)
     ] = None,
-    margin: Annotated[float, typer.Option(min=0, help="Smaller differences do not matter.")] = 0.0,
+    margin: Annotated[float, typer.Option(min=0, help="Margin: smaller differences do not matter.")] = 0.0,
     precision: Annotated[
         float | None, typer.Option(help="Half the width at which a number is known well enough.", show_default=False)
     ] = None,
-    scorer: Annotated[str | None, typer.Option(help="Which scorer, if there are several.", show_default=False)] = None,
+    scorer: Annotated[
+        str | None, typer.Option(help="Inspect: which scorer, or scorer.key.", show_default=False)
+    ] = None,
     level: Level = 0.95,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
@@ -42,7 +44,7 @@ def watch(
     """
     from howsure.evals.stopping import watch as look
 
-    options: dict[str, Any] = {"threshold": threshold, "margin": margin, "precision": precision}
+    options: dict[str, Any] = {"target": target, "margin": margin, "precision": precision}
     result = look(folder, **options, level=level, scorer=scorer)
     if not once and not output.json:
         import time

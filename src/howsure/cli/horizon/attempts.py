@@ -42,7 +42,7 @@ def attempts(
     ] = "matching",
     success_rates: SuccessRates = "0.5,0.8",
     replicates: Annotated[
-        int, typer.Option(min=1, help="Bootstrap replicates of families, tasks and learners.")
+        int, typer.Option(min=1, help="Replicates: bootstrap samples of families, tasks and learners.")
     ] = 1000,
     threshold: Threshold = None,
     last: LastAttempt = None,

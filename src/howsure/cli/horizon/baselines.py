@@ -25,7 +25,9 @@ def baselines(
     minutes_noise: Annotated[
         float | None,
         typer.Option(
-            min=0, help="How much people differ, in doublings, where no two did the same task.", show_default=False
+            min=0,
+            help="Error of the human times: standard deviation in doublings, where no two people did the same task.",
+            show_default=False,
         ),
     ] = None,
     success_rates: SuccessRates = "0.5,0.8",

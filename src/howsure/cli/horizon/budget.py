@@ -15,15 +15,13 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure horizon budget examples/horizon/budget_runs.csv --of tokens -o budget")
+@app.command(epilog="Example: howsure horizon budget examples/horizon/budget_runs.csv --unit tokens -o budget")
 @verb
 def budget(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    of: Annotated[
-        str, typer.Option(help="What the budget is measured in: tokens, cost (dollars) or seconds.")
-    ] = "tokens",
+    unit: Annotated[str, typer.Option(help="Unit of the budget: tokens, cost (dollars) or seconds.")] = "tokens",
     budgets: Annotated[
         str | None,
         typer.Option(help="Budgets per run, with commas. [default: eight round numbers]", show_default=False),
@@ -51,7 +49,7 @@ def budget(
         runs = with_task_table(runs, task_table, output.console)
     found = budget_horizons(
         runs,
-        of=of,
+        unit=unit,
         budgets=numbers("--budgets", budgets) if budgets else (),
         success_rates=numbers("--success-rates", success_rates),
         minutes_noise=minutes_noise,
@@ -61,7 +59,7 @@ def budget(
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     rows = [
         (
-            *(row["model"], amount(row["budget"], of), f"{100 * row['success_rate']:g} %"),
+            *(row["model"], amount(row["budget"], unit), f"{100 * row['success_rate']:g} %"),
             *(told(row_estimate(row, level)), f"{row['success']:.0%}", f"{row['share_unknown']:.0%}"),
         )
         for row in found.rows.sort("model", "success_rate", "budget").rows(named=True)
@@ -70,6 +68,6 @@ def budget(
         f"{found.n_cut:,} of {found.n_runs:,} runs were cut at a limit. Unknown: runs that a smaller limit cut, in cells where none spent more; the "
         "estimate counts them as failures, the interval reaches to where all succeed."
     )
-    columns = ("model", f"budget ({of})", "success rate", f"horizon [{level:.0%}]", "success", "unknown")
+    columns = ("model", f"budget ({unit})", "success rate", f"horizon [{level:.0%}]", "success", "unknown")
     output.console.table("Time horizons by budget", columns, rows, caption)
     finish(found, output, "budget", "Time horizons by budget")

@@ -28,7 +28,7 @@ def collect(
     ],
     output: Output,
     key: Annotated[
-        Path | None, typer.Option(help="The key of the page. [default: the one beside it]", show_default=False)
+        Path | None, typer.Option(help="Key: the file of the page. [default: the one beside it]", show_default=False)
     ] = None,
 ) -> None:
     """Novices' files → a table of attempts, scored by the tasks themselves.

@@ -25,8 +25,10 @@ def coverage(
             help="What is simulated: time, compare (ratios), limits (cut runs), trend (doubling times), domains (trends) or attempts."
         ),
     ] = "time",
-    only: Annotated[str | None, typer.Option(help="Only designs that contain this text.", show_default=False)] = None,
-    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,
+    containing: Annotated[
+        str | None, typer.Option(help="Only designs that contain this text.", show_default=False)
+    ] = None,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per design.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -40,7 +42,7 @@ def coverage(
     from howsure.horizon.interval_coverage import coverage as measure
 
     with progress_bar("simulating", output.console) as progress:
-        found = measure(of, only=only, n_simulations=simulations, level=level, seed=seed, progress=progress)
+        found = measure(of, containing=containing, n_simulations=simulations, level=level, seed=seed, progress=progress)
     output.console.notes(found.provenance.notes)
     rows = [
         (

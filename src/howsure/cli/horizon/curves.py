@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,21 +32,15 @@ app = typer.Typer(rich_markup_mode=None)
 _SHOWN = 15
 
 
-@dataclass(frozen=True)
-class NoviceReading(Reading):
-    """How the runs are read; ``--family`` is the curve's here, not Inspect's field."""
-
-    family: ClassVar[str | None] = None  # type: ignore[misc]
-
-
 @app.command(epilog="Example: howsure horizon curves simulated/runs.jsonl --replicates 100 -o curves")
 @verb
 def curves(
     inputs: Inputs,
-    reading: NoviceReading,
+    reading: Reading,
     output: Output,
-    family: Annotated[
-        str, typer.Option(help="auto, exponential, power, power3, logit-log, logistic4 or isotonic.")
+    curve: Annotated[
+        str,
+        typer.Option(help="Form of the curves: auto, exponential, power, power3, logit-log, logistic4 or isotonic."),
     ] = "auto",
     success_rates: SuccessRates = "0.5,0.8",
     last: LastAttempt = None,
@@ -56,7 +49,7 @@ def curves(
     ] = 1,
     min_attempts: Annotated[int, typer.Option(min=2, help="Exclude tasks with fewer included attempts.")] = 2,
     min_first: Annotated[int, typer.Option(min=1, help="Exclude tasks with fewer first answers.")] = 1,
-    replicates: Annotated[int, typer.Option(min=20, help="Bootstrap replicates of learners.")] = 500,
+    replicates: Annotated[int, typer.Option(min=20, help="Replicates: bootstrap samples of learners.")] = 500,
     level: Level = 0.95,
     seed: Seed = 0,
     scheduler: Scheduler = None,
@@ -72,7 +65,7 @@ def curves(
     with progress_bar("resampling", output.console) as progress:
         found = fit_curves(
             runs,
-            family=family,
+            curve=curve,
             success_rates=numbers("--success-rates", success_rates),
             last=last,
             min_answers=min_answers,

@@ -25,9 +25,9 @@ def page(
     suite: Suite,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="An HTML file, or with --learners a folder.", show_default=False),
+        typer.Option("-o", "--out", help="Output: an HTML file, or with --learners a folder.", show_default=False),
     ] = None,
-    tasks: Annotated[int, typer.Option(min=1, max=100, help="Tasks on a page.")] = 5,
+    tasks: Annotated[int, typer.Option(min=1, max=100, help="Number of tasks: on a page.")] = 5,
     attempts: Annotated[int, typer.Option(min=1, max=100, help="Attempts at each task.")] = 10,
     learners: Annotated[
         int | None,

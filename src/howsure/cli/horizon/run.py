@@ -26,7 +26,7 @@ def run(
     suite: Suite,
     output: Output,
     asking: AskingOptions,
-    model: Annotated[str, typer.Option(help="PROVIDER/MODEL, as Inspect spells it.", show_default=False)],
+    model: Annotated[str, typer.Option(help="Model: PROVIDER/MODEL, as Inspect spells it.", show_default=False)],
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each task, each a fresh instance.")] = 20,
     judge: Annotated[
         str | None,

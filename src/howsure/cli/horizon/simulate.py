@@ -22,17 +22,15 @@ def simulate(
     tasks: Annotated[
         Path | None,
         typer.Option(
-            "--suite",
+            "--task-suite",
             help="Tasks that `howsure horizon tasks` wrote; without them, tasks are simulated.",
             show_default=False,
         ),
     ] = None,
     n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Number of tasks to simulate.")] = 100,
-    suite: Annotated[
-        str, typer.Option("--difficulty", help="Difficulty of the simulated tasks: mixed, easy or hard.")
-    ] = "mixed",
-    learners: Annotated[int, typer.Option(min=1, help="Number of novices.")] = 50,
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts per novice and task.")] = 10,
+    suite: Annotated[str, typer.Option("--difficulty", help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
+    learners: Annotated[int, typer.Option(min=1, help="Number of learners.")] = 50,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts at each task, per novice.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     like: Annotated[
         list[float] | None,
@@ -46,7 +44,8 @@ def simulate(
         float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
     ] = 0.85,
     tasks_per_learner: Annotated[
-        int | None, typer.Option(min=1, help="Deal each novice this many tasks. [default: all]", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Deal each novice this many of the tasks. [default: all]", show_default=False),
     ] = None,
     mastery: Annotated[
         int | None,

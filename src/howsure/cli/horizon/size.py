@@ -23,8 +23,8 @@ def size(
     width: Annotated[
         float, typer.Option(min=0.01, help="Half-width of the interval, relative to the horizon: 0.2 is ± 20 %.")
     ] = 0.2,
-    learners: Annotated[str, typer.Option(help="Numbers of learners to try.")] = "10,20,30,50,100",
-    tasks: Annotated[str, typer.Option(help="Numbers of tasks to try.")] = "20,50,100,200",
+    learners: Annotated[str, typer.Option(help="Number of learners: all to try, with commas.")] = "10,20,30,50,100",
+    tasks: Annotated[str, typer.Option(help="Number of tasks: all to try, with commas.")] = "20,50,100,200",
     tasks_per_learner: Annotated[
         int | None,
         typer.Option(min=1, help="Deal each novice this many of the tasks. [default: all]", show_default=False),
@@ -33,13 +33,13 @@ def size(
         int | None,
         typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
     ] = None,
-    attempts: Annotated[int, typer.Option(min=2, help="Attempts per novice and task.")] = 10,
+    attempts: Annotated[int, typer.Option(min=2, help="Attempts at each task, per novice.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     suite: Annotated[str, typer.Option("--difficulty", help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
     sameness: Annotated[
         float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
     ] = 0.85,
-    simulations: Annotated[int, typer.Option(min=20, help="Simulated studies per size.")] = 200,
+    simulations: Annotated[int, typer.Option(min=20, help="Simulated data sets: studies per size.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:

@@ -24,7 +24,7 @@ def tasks(
     suite: Annotated[
         Path | None, typer.Argument(help="A suite to read and check, instead of writing one.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="The YAML file to write.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Output: a YAML file.", show_default=False)] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks, divided evenly among the domains.")] = 100,
     domain: Annotated[
         list[str] | None,
@@ -41,11 +41,11 @@ def tasks(
         str | None, typer.Option(metavar="ID", help="Print one instance of a task.", show_default=False)
     ] = None,
     seed: Seed = 0,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a suite.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema: of a suite.")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Write a suite of tasks, each a generator of fresh instances, or check and look at one."""
     from howsure.errors import OptionError

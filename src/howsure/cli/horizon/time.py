@@ -40,7 +40,7 @@ Covariates = Annotated[
     list[str] | None,
     typer.Option(
         "--covariate",
-        help="Column that describes tasks by a number, such as messiness: its effect (joint). May be repeated.",
+        help="Covariate: a column that describes tasks by a number, such as messiness (joint method); may be repeated.",
         show_default=False,
     ),
 ]
@@ -55,10 +55,10 @@ def time(
     reading: Reading,
     output: Output,
     success_rates: SuccessRates = "0.5,0.8",
-    model: Annotated[
+    method: Annotated[
         str,
         typer.Option(
-            help="logistic (one curve per model, as METR) or joint (effects of tasks and families, errors of human times)."
+            help="Method: logistic (one curve per model, as METR) or joint (effects of tasks and families, errors of human times)."
         ),
     ] = "logistic",
     minutes_noise: Annotated[
@@ -85,15 +85,17 @@ def time(
     weights: Annotated[
         str,
         typer.Option(
-            help="Weights of the runs: invsqrt (a family counts with the square root of its size), equal (every run), task (every task)."
+            help="Weights: of the runs, invsqrt (a family counts with the square root of its size), equal (every run), task (every task)."
         ),
     ] = "invsqrt",
     regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
-    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates, or draws of the joint model.")] = 1000,
+    replicates: Annotated[
+        int, typer.Option(min=0, help="Replicates: bootstrap samples, or draws of the joint method.")
+    ] = 1000,
     resample: Annotated[
         str,
         typer.Option(
-            help="families (intervals from a test over families) or hierarchy (percentiles over families, tasks and runs, as METR)."
+            help="What is resampled: families (intervals from a test over families) or hierarchy (percentiles over families, tasks and runs, as METR)."
         ),
     ] = "families",
     kinds: Annotated[
@@ -125,7 +127,7 @@ def time(
         found = time_horizons(
             runs,
             success_rates=numbers("--success-rates", success_rates),
-            model=model,
+            method=method,
             minutes_noise=minutes_noise,
             estimate_noise=estimate_noise,
             human_times=human_times,

@@ -41,7 +41,9 @@ def trend(
     since: Since = None,
     by: Annotated[
         str | None,
-        typer.Option(help="domain: also the trend of each domain and their differences.", show_default=False),
+        typer.Option(
+            help="Groups: domain for also the trend of each domain and their differences.", show_default=False
+        ),
     ] = None,
     level: Level = 0.95,
 ) -> None:

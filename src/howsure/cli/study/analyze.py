@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, RaterEffects, Seed, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
@@ -47,26 +47,24 @@ def analyze(
         ),
     ] = None,
     study: Annotated[
-        Path | None, _file("The study file or key.json: scales, domains, model scores, minutes, pass mark.")
+        Path | None, _file("Study file, or key.json: scales, domains, model scores, minutes, pass mark.")
     ] = None,
     model_scores: Annotated[Path | None, _file("Columns item, score (0–1) and, if known, domain.")] = None,
     criteria: Annotated[
-        Path | None, _file("YAML list of name, statistic, threshold, direction. [default: the protocol's]")
+        Path | None, _file("Criteria: a YAML list of name, statistic, threshold, direction. [default: the protocol's]")
     ] = None,
-    order: Annotated[
-        str, typer.Option(help="Domains from the highest expected fidelity to the lowest.")
+    domain_order: Annotated[
+        str, typer.Option(help="Domains, from the highest expected fidelity to the lowest.")
     ] = "TECH > ANAL > PHIL = SELF > NARR",
-    design: Annotated[
-        str | None,
-        _file("Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share pairs]"),
-    ] = None,
+    rater_effects: RaterEffects = None,
     answers: Annotated[
         str | None,
         _file("protocol, ratings, categories, comparisons, rankings or spans. [default: as the columns show]"),
     ] = None,
     dimension: Annotated[str | None, _file("Only this dimension (not for the protocol).")] = None,
     scale: Annotated[
-        str | None, _file("Not for the protocol: nominal, ordinal or interval. [default: nominal for text]")
+        str | None,
+        _file("Scale of the values: nominal, ordinal or interval; not for the protocol. [default: nominal for text]"),
     ] = None,
     all_raters: Annotated[
         bool, typer.Option("--all-raters", help="Exclude nobody (not for the protocol, which shows both).")
@@ -102,8 +100,8 @@ def analyze(
         study=read_study(study) if study else None,
         model_scores=ModelScores(model_scores) if model_scores else None,
         criteria=read_criteria(criteria) if criteria else CRITERIA,
-        order=Order.parse(order),
-        design=design,  # type: ignore[arg-type]  # checked there
+        domain_order=Order.parse(domain_order),
+        rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         all_raters=all_raters,
         level=level,
         seed=seed,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import ItemCluster, Level, Output, Seed, verb
+from howsure.cli.options import Epsilon, ItemCluster, Level, Output, Seed, verb
 
 if TYPE_CHECKING:
     from howsure.study.judging.bench import JudgeBench
@@ -36,7 +36,8 @@ def bench(
     ],
     output: Output,
     orders: Annotated[
-        list[Path] | None, _file("Ratings in each order. [default: judge_orders.csv beside each file of judges]")
+        list[Path] | None,
+        _file("Judges' ratings in each order. [default: judge_orders.csv beside each file of judges]"),
     ] = None,
     texts: Annotated[
         Path | None, _file("Table with item and text, length or family: for length, style, own family.")
@@ -46,9 +47,10 @@ def bench(
         str | None, _file("Agreement: pearson, spearman, kendall or match. [default: pearson; match for text]")
     ] = None,
     cluster: ItemCluster = None,
-    epsilon: Annotated[float, typer.Option(min=0, max=1, help="Margin of the alternative-annotator test.")] = 0.2,
+    epsilon: Epsilon = 0.2,
     half_width: Annotated[
-        float, typer.Option(help="Precision for the costs: half the interval, as a share of the scale.")
+        float,
+        typer.Option(help="Half the width of the interval: the precision for the costs, as a share of the scale."),
     ] = 0.1,
     cost_label: Annotated[float, typer.Option(help="Cost of one label of a person.")] = 1.0,
     level: Level = 0.95,

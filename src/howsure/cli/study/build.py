@@ -26,13 +26,17 @@ def build(
     raters: Annotated[
         int | None,
         typer.Option(
-            min=1, max=10_000, help="Number of pages. [default: as the design needs, or 7; 1 form]", show_default=False
+            min=1,
+            max=10_000,
+            help="Number of raters: one page each. [default: as the design needs, or 7; 1 form]",
+            show_default=False,
         ),
     ] = None,
     design: Annotated[
         str | None,
         typer.Option(
-            help="Items x ratings, or 50x8/12 where each rater rates 12. [default: the study's]", show_default=False
+            help="Design: items x ratings, or 50x8/12 where each rater rates 12. [default: the study's]",
+            show_default=False,
         ),
     ] = None,
     one_page: Annotated[bool, typer.Option("--one-page", help="One page for everyone, which asks for a name.")] = False,

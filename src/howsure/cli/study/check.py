@@ -28,7 +28,7 @@ def check(
     ] = None,
     schema: Annotated[
         bool,
-        typer.Option("--schema", help="Print the JSON schema of a study, for editors; -o writes study.schema.json."),
+        typer.Option("--schema", help="Print the JSON schema: of a study, for editors; -o writes study.schema.json."),
     ] = False,
 ) -> None:
     """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.

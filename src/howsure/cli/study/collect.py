@@ -28,19 +28,23 @@ def collect(
     output: Output,
     key: Annotated[
         list[Path] | None,
-        typer.Option(help="The key.json of the build; may be repeated to merge packets.", show_default=False),
+        typer.Option(help="Key: key.json of the build; may be repeated to merge packets.", show_default=False),
     ] = None,
     pages: Annotated[
         Path | None, typer.Option(help="Folder of the pages. [default: the key's folder]", show_default=False)
     ] = None,
     mapping: Annotated[
         list[Path] | None,
-        typer.Option(help="Forms: the meaning of each column (YAML); may be repeated.", show_default=False),
+        typer.Option(
+            help="Mapping of columns: the meaning of each column of forms (YAML); may be repeated.", show_default=False
+        ),
     ] = None,
     study: Annotated[
-        Path | None, typer.Option(help="Forms built without a key: the study (YAML).", show_default=False)
+        Path | None, typer.Option(help="Study file (YAML), for forms built without a key.", show_default=False)
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first file or line that is refused.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop instead of skipping: at the first file or line that is refused.")
+    ] = False,
     anonymous: Annotated[
         bool,
         typer.Option("--anonymous", help="Random codes for raters; no comments, free texts or answers about them."),

@@ -15,12 +15,14 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(epilog='Example: howsure study coverage --only "mean label" --simulations 20')
+@app.command(epilog='Example: howsure study coverage --containing "mean label" --simulations 20')
 @verb
 def coverage(
     output: Output,
-    only: Annotated[str | None, typer.Option(help="Only rows that contain this text.", show_default=False)] = None,
-    simulations: Annotated[int, typer.Option("-n", "--simulations", min=1, help="Simulated data sets per row.")] = 400,
+    containing: Annotated[
+        str | None, typer.Option(help="Only rows that contain this text.", show_default=False)
+    ] = None,
+    simulations: Annotated[int, typer.Option("-n", "--simulations", min=1, help="Simulated data sets: per row.")] = 400,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -31,7 +33,7 @@ def coverage(
     from howsure.study.interval_coverage import coverage as measure
 
     with progress_bar("simulating", output.console) as progress:
-        found = measure(only=only, n_simulations=simulations, level=level, seed=seed, progress=progress)
+        found = measure(containing=containing, n_simulations=simulations, level=level, seed=seed, progress=progress)
     rows = [
         (row.method, row.design, f"{row.coverage:.3f} ± {row.monte_carlo_se:.3f}", f"{row.mean_width or 0:.3f}")
         for row in found.rows

@@ -30,7 +30,7 @@ def estimate(
     dimension: Annotated[str | None, typer.Option(help="Only this dimension.", show_default=False)] = None,
     cluster: ItemCluster = None,
     items: Annotated[
-        str, typer.Option(help="Items are a sample of possible items (sampled), or the only ones of interest (fixed).")
+        str, typer.Option(help="Items: sampled (a sample of possible items) or fixed (the only ones of interest).")
     ] = "sampled",
     level: Level = 0.95,
 ) -> None:

@@ -18,7 +18,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @verb
 def init(
     output: Output,
-    preset: Annotated[str, typer.Option(help="persona, likert, pairwise, ranking or labels.")] = "persona",
+    preset: Annotated[str, typer.Option(help="Preset: persona, likert, pairwise, ranking or labels.")] = "persona",
 ) -> None:
     """Write a commented study to start from; it works at once.
 

@@ -42,7 +42,8 @@ def judge(
     asking: AskingOptions,
     similar: Similar,
     model: Annotated[
-        list[str] | None, asking_option("PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False)
+        list[str] | None,
+        asking_option("Model: PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked in each order.")] = 1,
     attacks: Annotated[

@@ -27,7 +27,10 @@ def labels(
     ] = None,
     half_width: Annotated[
         float | None,
-        typer.Option(help="Or: half the width of the interval to reach. Needs --pilot.", show_default=False),
+        typer.Option(
+            help="Half the width of the interval: to be reached, instead of --n-labels. Needs --pilot.",
+            show_default=False,
+        ),
     ] = None,
     pilot: Annotated[
         Path | None, typer.Option(help="Labels of some items, drawn at random.", show_default=False)
@@ -39,8 +42,8 @@ def labels(
         ),
     ] = None,
     strata: Annotated[int, typer.Option(min=1, help="Number of strata of the judges' ratings.")] = 4,
-    dimension: Annotated[str | None, typer.Option(help="Which dimension.", show_default=False)] = None,
-    cost_label: Annotated[float, typer.Option(help="Cost of one label.")] = 1.0,
+    dimension: Annotated[str | None, typer.Option(help="Only this dimension.", show_default=False)] = None,
+    cost_label: Annotated[float, typer.Option(help="Cost of one label of a person.")] = 1.0,
     cost_judge: Annotated[float, typer.Option(help="Cost of one rating of the judge.")] = 0.0,
     level: Level = 0.95,
     seed: Seed = 0,

@@ -26,36 +26,37 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def plan(
     output: Output,
     pairs: Annotated[int, typer.Option(min=3, help="Number of pairs.")] = 5,
-    raters: Annotated[int, typer.Option(min=2, help="Ratings per pair: the number of raters, if each rates all.")] = 7,
+    raters: Annotated[int, typer.Option(min=2, help="Number of raters: ratings per pair, if each rates all.")] = 7,
     per_rater: Annotated[
         int | None, typer.Option(min=2, help="Pairs that one rater rates. [default: all]", show_default=False)
     ] = None,
     design: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another design to compare, pairs x raters, as in 25x6, or 50x8/12 with 12 per rater; may be repeated.",
+            help="Design: another one to compare, pairs x raters, as in 25x6, or 50x8/12 with 12 per rater; may be repeated.",
             show_default=False,
         ),
     ] = None,
-    correlation: Annotated[
-        float, typer.Option(help="True correlation of model and people if all is as assumed.")
-    ] = 0.9,
+    correlation: Annotated[float, typer.Option(help="Assumed correlation: of the model's scores with people's.")] = 0.9,
     icc: Annotated[float, typer.Option(help="Reliability of one rater, ICC(2,1), if all is as assumed.")] = 0.5,
-    severity: Annotated[float, typer.Option(help="Share of a rating's error that is the rater's severity.")] = 0.2,
-    fidelity: Annotated[float, typer.Option(help="Mean fidelity if all is as assumed, 0–1.")] = 0.85,
+    severity_share: Annotated[
+        float, typer.Option(help="Share of a rating's error that is rater bias (severity).")
+    ] = 0.2,
+    fidelity: Annotated[float, typer.Option(help="Mean fidelity, 0–1, if all is as assumed.")] = 0.85,
     spread: Annotated[float, typer.Option(help="Standard deviation of fidelity over pairs.")] = 0.1,
     criteria: Annotated[
         Path | None,
-        typer.Option(help="Criteria (yaml), as for `analyze`. [default: the bundled protocol's]", show_default=False),
+        typer.Option(help="Criteria (YAML), as for `analyze`. [default: the bundled protocol's]", show_default=False),
     ] = None,
     power: Annotated[
-        float, typer.Option(help="Required probability that all criteria pass, if all is as assumed.")
+        float, typer.Option(help="Power: the required probability that all criteria pass, if all is as assumed.")
     ] = 0.8,
     minutes_before: Annotated[float, typer.Option(help="Minutes before the first pair.")] = 2.0,
     minutes_a_pair: Annotated[float, typer.Option(help="Minutes per pair.")] = 1.5,
     sitting: Annotated[float, typer.Option(help="Longest sitting, in minutes.")] = 12.0,
     simulations: Annotated[
-        int, typer.Option("-n", "--simulations", min=100, max=100_000, help="Simulated studies per statistic.")
+        int,
+        typer.Option("-n", "--simulations", min=100, max=100_000, help="Simulated data sets: studies per statistic."),
     ] = 2000,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -71,7 +72,7 @@ def plan(
     from howsure.study.planning.simulated_studies import Assumptions
     from howsure.study.verdict import CRITERIA, read_criteria
 
-    assumptions = Assumptions(icc, severity, fidelity, spread, correlation)
+    assumptions = Assumptions(icc, severity_share, fidelity, spread, correlation)
     with progress_bar("simulating", output.console) as progress:
         made = make(
             pairs,

@@ -24,15 +24,15 @@ def reliability(
         ),
     ],
     output: Output,
-    dimension: Annotated[str | None, typer.Option(help="Long form: which dimension.", show_default=False)] = None,
-    design: Annotated[
+    dimension: Annotated[str | None, typer.Option(help="Only this dimension (long form).", show_default=False)] = None,
+    rater_effects: Annotated[
         str,
-        typer.Option(help="Who the raters are: sampled (from possible raters), fixed (exactly these), unidentified."),
+        typer.Option(help="Rater effects: sampled (from possible raters), fixed (exactly these) or unidentified."),
     ] = "sampled",
     scale: Annotated[
         str | None,
         typer.Option(
-            help="What the values are: nominal, ordinal or interval. [default: nominal for text, interval for numbers]",
+            help="Scale of the values: nominal, ordinal or interval. [default: nominal for text, interval for numbers]",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +49,7 @@ def reliability(
     found = compute(
         read_ratings(table, categories=True, dimension=dimension),
         dimension=dimension,
-        design=design,
+        rater_effects=rater_effects,
         scale=scale,  # type: ignore[arg-type]  # checked there
         cluster=cluster,
         level=level,

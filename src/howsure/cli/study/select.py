@@ -22,7 +22,7 @@ def select(
         Path, typer.Argument(help="A table with a column of scores and, if known, of domains.", show_default=False)
     ],
     output: Output,
-    pairs: Annotated[int, typer.Option(min=1, help="How many to choose.")] = 5,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs: how many to choose.")] = 5,
     score: Annotated[
         str | None,
         typer.Option(help="The column of scores. [default: score, model_score or pfi]", show_default=False),
@@ -32,7 +32,7 @@ def select(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows with COLUMN=VALUE, e.g. persona=Ziggy; may be repeated.", show_default=False),
+        typer.Option(help="Rows to keep: COLUMN=VALUE, e.g. persona=Ziggy; may be repeated.", show_default=False),
     ] = None,
     score_levels: Annotated[
         str | None,

@@ -24,14 +24,14 @@ def simulate(
     output: Output,
     study: Annotated[
         Path | None,
-        typer.Option(help="Rate the pairs of this study.yaml. [default: placeholders]", show_default=False),
+        typer.Option(help="Study file (YAML) whose pairs are rated. [default: placeholders]", show_default=False),
     ] = None,
-    pairs: Annotated[int, typer.Option(min=1, max=200, help="Without a study: how many pairs.")] = 5,
+    pairs: Annotated[int, typer.Option(min=1, max=200, help="Number of pairs, without a study.")] = 5,
     raters: Annotated[int, typer.Option(min=1, help="Number of raters, including bots.")] = 7,
-    fidelity: Annotated[float, typer.Option(min=0, max=1, help="Mean fidelity of targets; 0.5 is none.")] = 0.8,
+    fidelity: Annotated[float, typer.Option(min=0, max=1, help="Mean fidelity, 0–1, of targets; 0.5 is none.")] = 0.8,
     spread: Annotated[float, typer.Option(min=0, help="Standard deviation of fidelity over pairs.")] = 0.1,
     correlation: Annotated[
-        float, typer.Option(min=-1, max=1, help="Correlation of the model's scores with the true fidelity.")
+        float, typer.Option(min=-1, max=1, help="Assumed correlation: of the model's scores with the true fidelity.")
     ] = 0.9,
     severity: Annotated[
         float, typer.Option(min=0, help="Rater bias (severity): standard deviation between raters.")

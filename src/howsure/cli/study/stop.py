@@ -32,7 +32,8 @@ def stop(
         typer.Option(help='A criterion, as in "difference:quality:A:B >= 0"; may be repeated.', show_default=False),
     ] = None,
     criteria: Annotated[
-        Path | None, typer.Option(help="Or a YAML list of name, statistic, threshold, direction.", show_default=False)
+        Path | None,
+        typer.Option(help="Criteria: or a YAML list of name, statistic, threshold, direction.", show_default=False),
     ] = None,
     rating_range: Annotated[
         str | None, typer.Option("--range", help="Lowest and highest possible rating, as in 1,5.", show_default=False)

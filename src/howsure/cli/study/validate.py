@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import ItemCluster, Level, Output, verb
+from howsure.cli.options import Epsilon, ItemCluster, Level, Output, RaterEffects, verb
 
 if TYPE_CHECKING:
     from howsure.study.judging.ratings import Orders
@@ -29,9 +29,7 @@ def validate(
     ],
     judge: Annotated[list[Path], typer.Argument(help="Judges' ratings, in the same form.", show_default=False)],
     output: Output,
-    study: Annotated[
-        Path | None, typer.Option(help="The study file, for scales and lengths.", show_default=False)
-    ] = None,
+    study: Annotated[Path | None, typer.Option(help="Study file, for scales and lengths.", show_default=False)] = None,
     orders: Annotated[
         list[Path] | None,
         typer.Option(
@@ -44,18 +42,9 @@ def validate(
     kind: Annotated[
         str, typer.Option(help="Agreement: pearson, spearman, kendall, or match where ratings are categories.")
     ] = "pearson",
-    design: Annotated[
-        str | None,
-        typer.Option(
-            help="Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share items]",
-            show_default=False,
-        ),
-    ] = None,
+    rater_effects: RaterEffects = None,
     cluster: ItemCluster = None,
-    epsilon: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Margin: how much worse than a rater the judge may be, because it is cheaper."),
-    ] = 0.2,
+    epsilon: Epsilon = 0.2,
     level: Level = 0.95,
 ) -> None:
     """Compare a judge with people: agreement on equal terms, may it replace a rater, corrected means, bias and calibration.
@@ -75,7 +64,7 @@ def validate(
         orders=orders_beside(orders, judge),
         lengths=Lengths(lengths) if lengths else None,
         kind=kind,  # type: ignore[arg-type]  # checked there
-        design=design,  # type: ignore[arg-type]  # checked there
+        rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         cluster=cluster,
         epsilon=epsilon,
         level=level,

@@ -22,11 +22,12 @@ def human(
     conditions: Conditions,
     name: Annotated[str, typer.Option(help="Who plays.")] = "me",
     variant: Variant = "median",
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the games.")] = Path("track-human"),
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: a folder for the games.")] = Path("track-human"),
     sequence: Annotated[
-        int | None, typer.Option(min=0, help="Which sequence. [default: the first not yet played]", show_default=False)
+        int | None,
+        typer.Option(min=0, help="Sequence: which one. [default: the first not yet played]", show_default=False),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Play the game yourself: type the number without brackets; q stops, and the same command continues from there.
 

@@ -21,10 +21,14 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def length(
     output: Output,
     asking: AskingOptions,
-    model: Annotated[str, typer.Option(help="PROVIDER/MODEL, as Inspect spells it; howsure/window-20 is a baseline.")],
+    model: Annotated[
+        str, typer.Option(help="Model: PROVIDER/MODEL, as Inspect spells it; howsure/window-20 is a baseline.")
+    ],
     variant: Variant = "median",
     calls: Annotated[int, typer.Option(min=1, max=100, help="Calls per run.")] = 10,
-    runs: Annotated[int, typer.Option(min=1, help="Independent searches at the same time.")] = 4,
+    searches: Annotated[
+        int, typer.Option(min=1, help="Number of searches, which are independent and run at the same time.")
+    ] = 4,
     longest: Annotated[int, typer.Option(min=2, help="Longest sequence, in turns.")] = 300,
     at: Annotated[
         list[int] | None,
@@ -45,7 +49,7 @@ def length(
         model,
         variant=variant,
         n_calls=calls,
-        n_runs=runs,
+        n_searches=searches,
         longest=longest,
         at=at or (),
         level=level,

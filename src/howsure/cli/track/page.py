@@ -20,11 +20,11 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @verb
 def page(
     conditions: Conditions,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")] = Path("play.html"),
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: an HTML file.")] = Path("play.html"),
     variant: Variant = "median",
     games: Annotated[int, typer.Option(min=1, help="Games after the practice round.")] = 3,
-    sequence: Annotated[int, typer.Option(min=0, help="The first game's sequence; the next ones follow.")] = 0,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+    sequence: Annotated[int, typer.Option(min=0, help="Sequence: that of the first game; the next ones follow.")] = 0,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """The same game as a page for a browser: one file that works offline. Send it to people; `howsure track collect` reads their answers.
 

@@ -27,7 +27,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 class PlayingOptions(AskingOptions):
     """How a model is asked, game by game."""
 
-    max_samples: Annotated[int, asking_option("Games at a time; memory grows with it.", min=1)] = 20
+    max_samples: Annotated[int, asking_option("Samples at a time: games; memory grows with their number.", min=1)] = 20
     reasoning_effort: Annotated[
         str | None,
         asking_option("How much a reasoning model thinks: none, minimal, low, medium, high, …", show_default=False),
@@ -57,7 +57,7 @@ def run(
     playing: PlayingOptions,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False),
+        typer.Option(help="Model: PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False),
     ] = None,
     player: Annotated[
         list[str] | None,

@@ -24,7 +24,6 @@ from howsure.running import Asking, InspectRun, Tokens, error_counts
 from howsure.sources.inspect_format import Log
 from howsure.stats.means import mean
 from howsure.tables import Attempts
-from howsure.tables.frames import write_frame
 
 __all__ = ["TaskRun", "run_tasks"]
 
@@ -130,18 +129,9 @@ class TaskRun(Result):
         told |= {"success": self.success(), "n_attempts": len(self.replies), "logs": [log.name for log in self.logs]}
         return dict(plain(told | {"provenance": self.provenance}))
 
-    def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write what every result writes and, where there are scores, runs.jsonl.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; it is made if it does not exist.
-        """
-        written = super().save(path)
-        if "attempts" in self.tables:
-            written.append(write_frame(to_name(self.attempts), Path(path) / "runs.jsonl"))
-        return written
+    def more_files(self) -> dict[str, pl.DataFrame | None]:
+        """The runs, where there are scores."""
+        return {"runs.jsonl": to_name(self.attempts) if "attempts" in self.tables else None}
 
 
 def run_tasks(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from howsure.estimates import chance
-from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
-from howsure.horizon.attempt_horizon.study_size import StudySize
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+
+if TYPE_CHECKING:
+    from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
+    from howsure.horizon.attempt_horizon.study_size import StudySize
 
 __all__ = ["PAIRS", "attempts_sections", "size_sections"]
 

@@ -109,7 +109,7 @@ class LearningCurves(Result):
 
     @property
     def _is_contest(self) -> bool:
-        return bool(self.provenance.settings["family"] == AUTO)
+        return bool(self.provenance.settings["curve"] == AUTO)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -156,7 +156,7 @@ class LearningCurves(Result):
 def fit_curves(
     attempts: Attempts | Source,
     *,
-    family: str = AUTO,
+    curve: str = AUTO,
     success_rates: Sequence[float] = (0.5, 0.8),
     last: int | None = None,
     min_answers: int = 1,
@@ -175,7 +175,7 @@ def fit_curves(
     ----------
     attempts : Attempts or frame
         Attempts of people (kind ``human``), numbered.
-    family : str
+    curve : str
         ``auto`` takes the family with the smallest AIC for each task.
     success_rates : sequence of float
         The attempt at which the curve reaches each of these shares is estimated.
@@ -199,14 +199,14 @@ def fit_curves(
     attempts = Attempts.of(attempts)
     check_level(level)
     check_success_rates(success_rates)
-    names = (*CONTEST, "isotonic") if family == AUTO else (family_of(family).name,)
+    names = (*CONTEST, "isotonic") if curve == AUTO else (family_of(curve).name,)
     counts, notes = _covered(novice_counts(attempts, last=last), min_answers, min_attempts, min_first)
     found = contest(counts, names)
     curves = _evaluate(found, counts)
     effect = LearnerEffect.of(counts, curves)
     drawn = resample(
         counts,
-        CONTEST if family == AUTO else names,
+        CONTEST if curve == AUTO else names,
         effect,
         success_rates,
         n_replicates,
@@ -217,7 +217,7 @@ def fit_curves(
     )
     attrition = measure_attrition(counts, level=level, seed=seed)
     settings = {
-        "family": family,
+        "curve": curve,
         "success_rates": list(success_rates),
         "last": last,
         "n_replicates": n_replicates,

@@ -23,7 +23,6 @@ from howsure.people.packet import LINKS
 from howsure.people.protocol import GameScreen
 from howsure.results import Provenance, Result, plain
 from howsure.tables import Attempts
-from howsure.tables.frames import write_frame
 
 __all__ = ["Novices", "collect_novices"]
 
@@ -106,18 +105,9 @@ class Novices(Result):
         counts = {"n_attempts": len(self.rows), "n_to_review": len(self.review), "refused": self.refused}
         return {**plain(counts), **kept}
 
-    def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write what every result writes and, where there are scores, runs.jsonl.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; it is made if it does not exist.
-        """
-        written = super().save(path)
-        if len(self.rows):
-            written.append(write_frame(to_name(self.attempts), Path(path) / "runs.jsonl"))
-        return written
+    def more_files(self) -> dict[str, pl.DataFrame | None]:
+        """The runs, where there are scores."""
+        return {"runs.jsonl": to_name(self.attempts) if len(self.rows) else None}
 
 
 def collect_novices(

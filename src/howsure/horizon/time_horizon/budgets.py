@@ -92,7 +92,7 @@ class BudgetHorizons(Result):
 def budget_horizons(
     runs: Attempts | Source,
     *,
-    of: str = "tokens",
+    unit: str = "tokens",
     budgets: Sequence[float] = (),
     success_rates: Sequence[float] = (0.5,),
     weights: str = "invsqrt",
@@ -107,8 +107,8 @@ def budget_horizons(
     Parameters
     ----------
     runs : Attempts or frame
-        One row per run, with minutes, with the column `of`, and with ``limit`` where a limit cut the run.
-    of : str
+        One row per run, with minutes, with the column `unit`, and with ``limit`` where a limit cut the run.
+    unit : str
         ``tokens``, ``cost`` (dollars) or ``seconds``.
     budgets : sequence of float
         Amounts per run; by default eight round numbers from what the cheapest successes cost up to the most that a run spent.
@@ -132,25 +132,25 @@ def budget_horizons(
     """
     check_level(level)
     check_success_rates(success_rates)
-    if of not in SPENDINGS:
-        raise OptionError.unknown("spending", of, SPENDINGS)
+    if unit not in SPENDINGS:
+        raise OptionError.unknown("unit", unit, SPENDINGS)
     attempts = Attempts.of(runs)
     if attempts.has("n"):
         raise InputError("Budgets need one row per run; these rows count several runs each.")
-    if not attempts.has(of):
-        raise InputError(f"The runs have no column {of!r}. Choose another budget: {', '.join(SPENDINGS)}.")
+    if not attempts.has(unit):
+        raise InputError(f"The runs have no column {unit!r}. Choose another budget: {', '.join(SPENDINGS)}.")
     chosen = attempts.frame.filter(pl.col("kind").is_in(list(kinds)))
-    known = chosen.drop_nulls(of)
+    known = chosen.drop_nulls(unit)
     if known.is_empty():
-        raise InputError(f"No run of kind {' or '.join(kinds)} has a number in the column {of!r}.")
+        raise InputError(f"No run of kind {' or '.join(kinds)} has a number in the column {unit!r}.")
     counts = model_counts(Attempts(known, notes=attempts.notes), kinds=kinds, threshold=threshold)
     n_lost = len(chosen) - len(known)
     notes = [
         *counts.notes,
-        *([f"{n_lost:,} of {len(chosen):,} runs do not say their {of} and are excluded."] if n_lost else []),
+        *([f"{n_lost:,} of {len(chosen):,} runs do not say their {unit} and are excluded."] if n_lost else []),
     ]
     success = (pl.col("score") == 1) if threshold is None else pl.col("score") >= threshold
-    cells = SpendingCells.of(known, counts, of, success)
+    cells = SpendingCells.of(known, counts, unit, success)
     amounts = sorted({float(b) for b in budgets}) if len(budgets) else _round_budgets(cells)
     if any(not b > 0 for b in amounts):
         raise OptionError(f"Budget {min(amounts):g} is not above 0.")
@@ -179,13 +179,13 @@ def budget_horizons(
                     }
                 )
     settings = {
-        "of": of, "budgets": amounts, "success_rates": list(success_rates), "weights": weights, "regularisation": regularisation,
+        "unit": unit, "budgets": amounts, "success_rates": list(success_rates), "weights": weights, "regularisation": regularisation,
         "minutes_noise": minutes_noise, "level": level, "kinds": list(kinds), "threshold": threshold,
     }  # fmt: skip
     numbers = dict.fromkeys(("minutes", "minutes_low", "minutes_high", "minutes_at_best"), pl.Float64)
     return BudgetHorizons(
         rows=pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None),
-        spending=of,
+        spending=unit,
         n_runs=len(known),
         n_cut=int(cells.is_cut.sum()),
         level=level,

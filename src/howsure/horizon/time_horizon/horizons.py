@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +26,6 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
-from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -40,7 +37,7 @@ __all__ = ["ModelFit", "TimeHorizons", "assemble", "domain_horizons", "time_hori
 HUMAN_TIMES = ("stated", "people")
 """Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
 
-MODELS = ("logistic", "joint")
+METHODS = ("logistic", "joint")
 """``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
 
 _POINT_DRAWS = 500  # of the joint model, where no interval is asked for
@@ -154,7 +151,7 @@ class TimeHorizons(Result):
             Between 0 and 1.
         """
         if self.joint is None:
-            raise OptionError("Typical horizons need the joint model: model='joint'.")
+            raise OptionError("Typical horizons need the joint model: method='joint'.")
         m = self.data.counts.index(model)
         own, drawn = self.joint.middle.typical.of(m), self.joint.curves.typical.of(m)
         tried = self.data.x[self.data.counts.n[m] > 0]
@@ -276,24 +273,16 @@ class TimeHorizons(Result):
 
         return draw_time(self)
 
-    def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write what every result writes and, where there are some, replicates.parquet.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; it is made if it does not exist.
-        """
-        written, replicates = super().save(path), Path(path) / "replicates.parquet"
-        replicates.unlink(missing_ok=True)
-        return written if self.drawn is None else [*written, write_frame(self.replicates(), replicates)]
+    def more_files(self) -> dict[str, pl.DataFrame | None]:
+        """The replicates, where there are some."""
+        return {"replicates.parquet": None if self.drawn is None else self.replicates()}
 
 
 def time_horizons(
     runs: Attempts | ModelCounts | Source,
     *,
     success_rates: Sequence[float] = (0.5, 0.8),
-    model: str = "logistic",
+    method: str = "logistic",
     minutes_noise: float | None = None,
     estimate_noise: float | None = None,
     human_times: str = "stated",
@@ -328,7 +317,7 @@ def time_horizons(
         Attempts with minutes (also as a polars or pandas frame), or counts (`count_table`).
     success_rates : sequence of float
         Shares between 0 and 1.
-    model : str
+    method : str
         ``logistic`` or ``joint``.
     minutes_noise : float, optional
         Standard deviation of the measured human times around the true ones, in doublings. Repeated baselines of a task
@@ -381,14 +370,14 @@ def time_horizons(
     """
     check_level(level)
     check_success_rates(success_rates)
-    if model not in MODELS:
-        raise OptionError.unknown("model", model, MODELS)
-    if limits in UNKNOWN_AS and (model != "logistic" or resample != "families"):
-        raise OptionError(f"limits {limits} needs logistic curves: --model logistic and --resample families.")
-    if model == "logistic" and covariates:
-        raise OptionError("Covariates of tasks need the joint model. Ask for --model joint.")
-    if model == "logistic" and has_ceiling:
-        raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
+    if method not in METHODS:
+        raise OptionError.unknown("method", method, METHODS)
+    if limits in UNKNOWN_AS and (method != "logistic" or resample != "families"):
+        raise OptionError(f"limits {limits} needs logistic curves: --method logistic and --resample families.")
+    if method == "logistic" and covariates:
+        raise OptionError("Covariates of tasks need the joint model. Ask for --method joint.")
+    if method == "logistic" and has_ceiling:
+        raise OptionError("A ceiling needs the joint model. Ask for --method joint.")
     reading: dict[str, Any] = {
         "kinds": kinds,
         "threshold": threshold,
@@ -407,7 +396,7 @@ def time_horizons(
     unknown_as = UNKNOWN_AS.get(limits, "failure")
     data = timed(counts, weights=weights, regularisation=regularisation, noise=noise, unknown_as=unknown_as)
     joint, drawn = None, None
-    if model == "joint":
+    if method == "joint":
         joint = draw_joint(
             data,
             n_replicates or _POINT_DRAWS,
@@ -420,13 +409,13 @@ def time_horizons(
         curves, drawn = joint.middle, joint.curves if n_replicates else None
     else:
         curves = fit_curves(data)
-    if model == "logistic" and n_replicates > 0:
+    if method == "logistic" and n_replicates > 0:
         drawn = draw_curves(
             data, curves, n_replicates, resample=resample, seed=seed, scheduler=scheduler, progress=progress
         )
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
-        "model": model,
+        "method": method,
         "minutes_noise": minutes_noise
         if human_times == "stated" or data.noise is None
         else float(np.sqrt((data.noise**2).mean())),

@@ -34,7 +34,7 @@ def _time_horizons(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     world = _heavy(design, seed)
     noise = design["minutes_noise"] or None
     found = time_horizons(
-        world.counts, model=design["model"], minutes_noise=noise, n_replicates=250 if design["model"] == "joint" else 0, level=level,
+        world.counts, method=design["model"], minutes_noise=noise, n_replicates=250 if design["model"] == "joint" else 0, level=level,
         seed=seed, has_sensitivity=False,
     )  # fmt: skip
     return {
@@ -48,7 +48,7 @@ def _comparisons(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     world = _heavy(design, seed)
     noise = design["minutes_noise"] or None
     found = time_horizons(
-        world.counts, model=design["model"], minutes_noise=noise, n_replicates=250 if design["model"] == "joint" else 400,
+        world.counts, method=design["model"], minutes_noise=noise, n_replicates=250 if design["model"] == "joint" else 400,
         level=level, seed=seed, has_sensitivity=False,
     )  # fmt: skip
     drawn: Drawn = {}

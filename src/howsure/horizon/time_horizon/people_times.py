@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.special import chdtri, expit, logit
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
@@ -132,7 +131,7 @@ def _estimate(time: Floats, is_success: Any, place: Any, known: Any) -> tuple[Fl
 def _spread_estimate(spread: float, df: int, level: float) -> Estimate:
     if df < 1:
         return Estimate.without("too_few", "no task was done by two people", level=level)
-    low, high = (spread * math.sqrt(df / chi2.ppf(q, df)) for q in ((1 + level) / 2, (1 - level) / 2))
+    low, high = (spread * math.sqrt(df / chdtri(df, q)) for q in ((1 - level) / 2, (1 + level) / 2))
     return Estimate(spread, low, high, level)
 
 

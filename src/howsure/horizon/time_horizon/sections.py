@@ -5,21 +5,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure.estimates import Estimate, chance
-from howsure.horizon.time_horizon.budgets import BudgetHorizons
-from howsure.horizon.time_horizon.comparison import HorizonComparison, compare_horizons
-from howsure.horizon.time_horizon.doubling import HorizonTrend
+from howsure.horizon.time_horizon.comparison import compare_horizons
 from howsure.horizon.time_horizon.durations import duration, times, told
-from howsure.horizon.time_horizon.forecasting import HorizonForecast
-from howsure.horizon.time_horizon.held_out import HeldOutRuns
-from howsure.horizon.time_horizon.horizons import TimeHorizons
-from howsure.horizon.time_horizon.people_times import BaselinePlan
-from howsure.horizon.time_horizon.sensitivity import FACTORS, Sensitivity
+from howsure.horizon.time_horizon.sensitivity import FACTORS
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+
+if TYPE_CHECKING:
+    from howsure.horizon.time_horizon.budgets import BudgetHorizons
+    from howsure.horizon.time_horizon.comparison import HorizonComparison
+    from howsure.horizon.time_horizon.doubling import HorizonTrend
+    from howsure.horizon.time_horizon.forecasting import HorizonForecast
+    from howsure.horizon.time_horizon.held_out import HeldOutRuns
+    from howsure.horizon.time_horizon.horizons import TimeHorizons
+    from howsure.horizon.time_horizon.people_times import BaselinePlan
+    from howsure.horizon.time_horizon.sensitivity import Sensitivity
 
 __all__ = [
     "BOUNDS",

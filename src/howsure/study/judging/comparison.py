@@ -115,7 +115,7 @@ class ComparisonSettings:
     orders: pl.DataFrame | None
     doublings: Callable[[str, str], float | None]
     kind: Kind | Literal["match"]
-    design: str
+    rater_effects: str
     clusters: Mapping[str, str] | None
     epsilon: float
     level: float
@@ -262,7 +262,7 @@ def _correlations(values: JudgeAndPeople, settings: ComparisonSettings) -> dict[
     judged, table = values.judge[values.is_both], values.people[values.is_both]
     shared: dict[str, Any] = {"clusters": values.clusters_of(values.is_both), "level": settings.level}
     found = [correlation(judged, values.mean, kind, **shared).estimate for kind in ("pearson", "spearman")]
-    possible = noise_ceiling_of(table, settings.design, **shared)
+    possible = noise_ceiling_of(table, settings.rater_effects, **shared)
     return {
         "correlation": found[0],
         "rank_correlation": found[1],

@@ -16,7 +16,7 @@ from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
 from howsure.stats.judges import power_of_replacement
-from howsure.study.agreement import DESIGNS, clusters_used, coded, read_ratings
+from howsure.study.agreement import RATER_EFFECTS, clusters_used, coded, read_ratings
 from howsure.study.judging.comparison import (
     ComparisonSettings,
     JudgeAndPeople,
@@ -27,7 +27,7 @@ from howsure.study.judging.comparison import (
 from howsure.study.judging.ratings import Orders, by_slot
 from howsure.study.protocol import Study
 from howsure.study.scoring.fidelity import PFI, is_pair, parts_of, score
-from howsure.study.scoring.pooling import Design, design_of
+from howsure.study.scoring.pooling import RaterEffects, rater_effects_of
 from howsure.tables import Column, Ratings, Table
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def validate(
     orders: Orders | Source | None = None,
     lengths: Lengths | Source | None = None,
     kind: Kind | Literal["match"] = "pearson",
-    design: Design | None = None,
+    rater_effects: RaterEffects | None = None,
     cluster: str | None = None,
     epsilon: float = 0.2,
     level: float = 0.95,
@@ -178,7 +178,7 @@ def validate(
     kind : str
         How agreement is measured: a correlation, or ``match`` for categories, which is always used for text. With ``match`` the alternative-annotator test counts exact matches
         too, and nothing that averages or correlates the codes of categories is given.
-    design : str, optional
+    rater_effects : str, optional
         Who the raters are (as in `reliability`); by default sampled where raters share items, else unidentified, as in `analyze`.
     cluster : str, optional
         The column of the ratings that says which items belong together, such as the prompt that several responses answer; by default their own
@@ -190,8 +190,8 @@ def validate(
 
     Where both rated the parts of the fidelity index, the index is a dimension of its own.
     """
-    if design is not None and design not in DESIGNS:
-        raise OptionError.unknown("design", design, DESIGNS)
+    if rater_effects is not None and rater_effects not in RATER_EFFECTS:
+        raise OptionError.unknown("rater effects", rater_effects, RATER_EFFECTS)
     (people, judge), names = coded(read_ratings(people, categories=True), read_ratings(judge, categories=True))
     # text has no mean and no correlation
     kind = "match" if names else kind
@@ -212,7 +212,7 @@ def validate(
     raters = sides[0]["rater"].unique().sort().to_list()
     clusters, cluster_notes = clusters_used(cluster, people, judge)
     # raters who share items on one dimension share them on all
-    used = design or design_of(_values(sides, "", shared[0], raters).people)
+    used = rater_effects or rater_effects_of(_values(sides, "", shared[0], raters).people)
     compared = ComparisonSettings(
         orders.frame if orders else None, _doublings(study, lengths), kind, used, clusters, epsilon, level
     )
@@ -225,7 +225,7 @@ def validate(
     ]
     settings: dict[str, Any] = {
         "kind": kind,
-        "design": used,
+        "rater_effects": used,
         "cluster": cluster or ("cluster" if clusters else None),
         "epsilon": epsilon,
         "level": level,

@@ -58,9 +58,9 @@ def _designs(plan: StudyPlan) -> TableBlock:
 
 
 _METHOD = (
-    "Each world is drawn many times with normal scores: fidelity of a pair, half of its variance between domains, plus the rater's severity "
-    "and noise. Every drawn study is analysed as a real one would be: Cronbach's alpha with Feldt's interval, Pearson's r with "
-    "Fisher's, means over pairs and raters that both stand for others. A criterion passes when its whole interval meets the threshold; "
+    "Each scenario is simulated many times with normal scores: the fidelity of a pair, half of whose variance is between domains, plus the rater's severity "
+    "and noise. Every simulated study is analysed as a real one would be: Cronbach's alpha with Feldt's interval, Pearson's r with "
+    "Fisher's, means whose intervals hold for other pairs and other raters. A criterion passes when its whole interval meets the threshold; "
     "it is met when the estimate does (a correlation must also differ from 0). The power of the correlation is exact (Hotelling 1953), "
     "with r lowered by the noise ceiling √ICC(3,k)."
 )

@@ -56,7 +56,7 @@ class Assumptions:
     ----------
     icc : float
         Reliability of one rater's score, ICC(2,1).
-    severity : float
+    severity_share : float
         Share of its error that is rater bias (severity).
     fidelity : float
         Mean fidelity of the pairs.
@@ -69,15 +69,15 @@ class Assumptions:
     """
 
     icc: float = 0.5
-    severity: float = 0.2
+    severity_share: float = 0.2
     fidelity: float = 0.85
     spread: float = 0.1
     correlation: float = 0.9
     has_domains: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.icc < 1 or not 0 <= self.severity < 1:
-            raise OptionError("icc must be between 0 and 1, and severity is a share from 0 to below 1.")
+        if not 0 < self.icc < 1 or not 0 <= self.severity_share < 1:
+            raise OptionError("icc must be between 0 and 1, and severity_share at least 0 and below 1.")
         if not -1 < self.correlation < 1:
             raise OptionError(f"correlation {self.correlation:g} is not between −1 and 1.")
         if self.spread <= 0 or not 0 <= self.fidelity <= 1:
@@ -91,7 +91,7 @@ class Assumptions:
     @property
     def consistency(self) -> float:
         """ICC(3,1): the reliability of one rater where severity does no harm, as in a correlation over pairs that all rate."""
-        return self.spread**2 / (self.spread**2 + (1 - self.severity) * self.noise)
+        return self.spread**2 / (self.spread**2 + (1 - self.severity_share) * self.noise)
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ def draw_ratings(
     pairs = assumptions.fidelity + (0.0 if is_empty else assumptions.spread) * standing
     who = who_rates(design)
     drawn = rng.standard_normal((n, 1, design.raters) if who is None else (n, design.n_raters))
-    severity = math.sqrt(assumptions.severity * assumptions.noise) * (drawn if who is None else drawn[:, who])
-    error = math.sqrt((1 - assumptions.severity) * assumptions.noise) * rng.standard_normal(
+    severity = math.sqrt(assumptions.severity_share * assumptions.noise) * (drawn if who is None else drawn[:, who])
+    error = math.sqrt((1 - assumptions.severity_share) * assumptions.noise) * rng.standard_normal(
         (n, design.pairs, design.raters)
     )
     return pairs[:, :, None] + severity + error, model

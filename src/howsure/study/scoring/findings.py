@@ -16,7 +16,7 @@ from howsure.study.agreement import Reliability, noise_ceiling_of, reliability
 from howsure.study.scoring.domains import EXPECTED, Domains, Order, profile
 from howsure.study.scoring.fidelity import LITE, LITE_RANGE, PFI, Scored, ScoredDimension
 from howsure.study.scoring.pair_data import PairData
-from howsure.study.scoring.pooling import Design, pooled_mean, row_means
+from howsure.study.scoring.pooling import RaterEffects, pooled_mean, row_means
 from howsure.tables import Ratings
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 class ScoringSettings:
     """What the statistics depend on beside the data."""
 
-    design: Design
+    rater_effects: RaterEffects
     order: Order = EXPECTED
     level: float = 0.95
     seed: int = 0
@@ -129,7 +129,7 @@ def find(
     spread = {name: variance_components(_raw(scored, name), level=level) for name in agreed}
     domains = profile(scored, known.domains, known.scores, order=settings.order, level=level, seed=settings.seed)
     model = (
-        compare_model_with_people(scored, known.scores, design=settings.design, level=level)
+        compare_model_with_people(scored, known.scores, rater_effects=settings.rater_effects, level=level)
         if known.scores and PFI in agreed
         else None
     )
@@ -148,7 +148,7 @@ def find(
 
 
 def compare_model_with_people(
-    scored: Scored, scores: Mapping[str, float], *, design: Design = "sampled", level: float = 0.95
+    scored: Scored, scores: Mapping[str, float], *, rater_effects: RaterEffects = "sampled", level: float = 0.95
 ) -> ModelAgreement:
     """The model's scores compared with people, over the pairs that have both; the noise ceiling is that of these pairs."""
     pairs = [pair for pair in scored.pairs if pair in scores]
@@ -158,7 +158,7 @@ def compare_model_with_people(
     table, human = table[is_rated], human[is_rated]
     model = np.array([scores[pair] for pair in pairs], dtype=np.float64)[is_rated]
     found: dict[str, Correlation] = {kind: correlation(model, human, kind, level=level) for kind in KINDS}
-    possible = noise_ceiling_of(table, design, level=level)
+    possible = noise_ceiling_of(table, rater_effects, level=level)
     return ModelAgreement(
         correlations=found,
         ceiling=possible.ceiling,
@@ -166,8 +166,8 @@ def compare_model_with_people(
         disattenuated=disattenuate(found["pearson"].estimate, possible.reliability),
         critical=critical_r(len(human), level=level) if len(human) > 2 else None,
         model=mean(model, level=level).estimate,
-        human=pooled_mean(table, design, level=level),
-        combined=pooled_mean((table + model[:, None]) / 2, design, level=level),
+        human=pooled_mean(table, rater_effects, level=level),
+        combined=pooled_mean((table + model[:, None]) / 2, rater_effects, level=level),
         n_pairs=len(human),
     )
 
@@ -184,7 +184,7 @@ def _dimensions(scored: Scored) -> list[str]:
 def _agreement(scored: Scored, name: str, settings: ScoringSettings) -> Reliability:
     answers = scored.frame.select("rater", "item", _on_its_scale(scored, name).alias("value")).drop_nulls()
     rows = Ratings(answers.with_columns(pl.lit(name).alias("dimension")))
-    return reliability(rows, design=settings.design, level=settings.level)
+    return reliability(rows, rater_effects=settings.rater_effects, level=settings.level)
 
 
 def _agreement_statistics(agreed: Mapping[str, Reliability], level: float) -> dict[str, Estimate]:
@@ -214,7 +214,7 @@ def _part(scored: Scored, name: str) -> ScoredDimension | None:
 def _means(scored: Scored, settings: ScoringSettings) -> dict[str, Estimate]:
     """The mean of each score."""
     found = {
-        name: pooled_mean(scored.matrix(name), settings.design, level=settings.level, bounds=_bounds(name))
+        name: pooled_mean(scored.matrix(name), settings.rater_effects, level=settings.level, bounds=_bounds(name))
         for name in scored.statistics
     }
     lacking = {
@@ -232,7 +232,7 @@ def _bounds(name: str) -> tuple[float, float]:
 def _blinding(guesses: Scored | None, settings: ScoringSettings) -> dict[str, Estimate]:
     if guesses is None:
         return {"blinding_index": Estimate.without("undefined", "no guesses were asked", level=settings.level)}
-    right = pooled_mean(guesses.matrix("guess"), settings.design, level=settings.level)
+    right = pooled_mean(guesses.matrix("guess"), settings.rater_effects, level=settings.level)
     return {"blinding_index": right.map(lambda share: 2 * share - 1)}
 
 

@@ -1,4 +1,4 @@
-"""One mean of many ratings, as sure as the design allows."""
+"""One mean of many ratings, with the interval that the design allows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from howsure.stats._arrays import Floats
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.means import Bounds, clustered_mean
 
-__all__ = ["Design", "design_of", "few_raters", "pooled_mean", "row_means"]
+__all__ = ["RaterEffects", "few_raters", "pooled_mean", "rater_effects_of", "row_means"]
 
-Design = Literal["sampled", "fixed", "unidentified"]
+RaterEffects = Literal["sampled", "fixed", "unidentified"]
 
 
-def design_of(table: Floats) -> Design:
+def rater_effects_of(table: Floats) -> RaterEffects:
     """Who the raters are, as the table of pairs × raters shows: ``sampled`` where raters share pairs, else ``unidentified``."""
     is_there = ~np.isnan(table)
     n_raters = int(is_there.any(axis=0).sum())
@@ -24,7 +24,7 @@ def design_of(table: Floats) -> Design:
 
 
 def few_raters(n_raters: int) -> str:
-    """A sentence on intervals of means for other raters where raters are very few, or nothing. ``howsure study coverage --only "mean rating"`` prints the rates.
+    """A sentence on intervals of means for other raters where raters are very few, or nothing. ``howsure study coverage --containing "mean rating"`` prints the rates.
 
     Parameters
     ----------
@@ -37,9 +37,11 @@ def few_raters(n_raters: int) -> str:
     return f"{n_raters} raters say little about how much raters differ: 95 % intervals of means, which are for other raters too, contain the true value in {rates[n_raters]} of simulated studies. From 5 raters on they hold."
 
 
-def pooled_mean(table: Floats, design: Design, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Estimate:
+def pooled_mean(
+    table: Floats, rater_effects: RaterEffects, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)
+) -> Estimate:
     """The mean of all ratings: over pairs and raters where raters are a sample, over pairs alone otherwise."""
-    if design == "sampled":
+    if rater_effects == "sampled":
         return crossed_mean(table, level=level, bounds=bounds).estimate
     is_there = ~np.isnan(table)
     counts = is_there.sum(axis=1)
