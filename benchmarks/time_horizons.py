@@ -123,5 +123,7 @@ def _fit(x: Floats, y: Floats, weight: Floats, tol: float) -> float:
 
     if len(np.unique(y)) < 2:
         return np.nan  # no curve through successes or failures alone
-    found = LogisticRegression(C=1 / PENALTY, tol=tol, max_iter=1000).fit(x[:, None], y, sample_weight=weight / weight.sum())
+    found = LogisticRegression(C=1 / PENALTY, tol=tol, max_iter=1000).fit(
+        x[:, None], y, sample_weight=weight / weight.sum()
+    )
     return float(-found.intercept_[0] / found.coef_[0, 0])

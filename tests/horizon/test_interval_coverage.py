@@ -25,12 +25,12 @@ def test_only_designs_that_contain_a_text_are_simulated():
     every = interval_coverage.coverage("known", n_simulations=4).rows
     assert every["design"].to_list() == ["tasks 10, mastery 1", "tasks 10"]
     assert every["coverage"].to_list() == [0.5, 0.5]
-    one = interval_coverage.coverage("known", only="mastery", n_simulations=4).rows
+    one = interval_coverage.coverage("known", containing="mastery", n_simulations=4).rows
     assert one.equals(every.head(1))
     with pytest.raises(
         OptionError, match=r"No design contains 'joint'. The designs are: tasks 10, mastery 1; tasks 10\."
     ):
-        interval_coverage.coverage("known", only="joint")
+        interval_coverage.coverage("known", containing="joint")
 
 
 @pytest.mark.usefixtures("_known")
