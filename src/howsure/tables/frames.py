@@ -70,7 +70,26 @@ _AROUND = frozenset(
     {"model", "model_name", "model_id", "llm", "benchmark", "dataset", "eval", "eval_name", "task", "task_name"}
 )
 """What an object may say beside its rows, for all of them."""
-_SPREAD = frozenset("std sd var variance mean median min max ci ci_low ci_high low high lower upper rank count".split())
+_SPREAD = frozenset(
+    {
+        "std",
+        "sd",
+        "var",
+        "variance",
+        "mean",
+        "median",
+        "min",
+        "max",
+        "ci",
+        "ci_low",
+        "ci_high",
+        "low",
+        "high",
+        "lower",
+        "upper",
+    }
+    | {"rank", "count"}
+)
 _WEB_PAGE = "the first table of a web page"
 _TWO_HEADERS = "two rows of names read as one"
 _MARKS = re.compile(rb"[,;|\t]")
