@@ -64,6 +64,7 @@ _BLANK_NAME = re.compile(r"\s*(_duplicated_\d+)?")  # of a column without a name
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 _MOST_TITLES = 30
 _MOST_UNTIDY = 64 * 2**20  # bytes of a table that is put in order
+_MOST_CELLS = 2_000_000  # of a table in a web page, where one cell may claim a million places
 _MOST_JSON = 64 * 2**20  # bytes of an object in a .json file that is looked into
 _WRAPPERS = frozenset({"results", "scores", "data", "models", "leaderboard", "metrics", "evals", "evaluations"})
 _AROUND = frozenset(
@@ -667,7 +668,7 @@ class _HtmlTable(HTMLParser):
         self._rows: list[dict[int, str]] = []
         self._below: dict[tuple[int, int], str] = {}  # cells that reach into later rows
         self._cell: list[str] | None = None
-        self._depth = self._n_columns = self._n_rows = self._n_unread = 0
+        self._depth = self._n_columns = self._n_rows = self._n_unread = self._n_cells = 0
         self._is_found = False
         self.feed(data.decode("utf-8-sig", errors="replace"))
         self.close()
@@ -716,6 +717,9 @@ class _HtmlTable(HTMLParser):
     def _close_cell(self) -> None:
         if self._cell is None:
             return
+        self._n_cells += self._n_columns * self._n_rows
+        if self._n_cells > _MOST_CELLS:
+            raise InputError(f"The table of the web page has more than {_MOST_CELLS:,} cells and was not read.")
         number, row = len(self._rows) - 1, self._rows[-1]
         for _ in range(self._n_columns):
             while (number, len(row)) in self._below:
@@ -817,9 +821,10 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
             if start.startswith(_UTF16) and "UTF-16" not in says:
                 raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.")
             return plain if says else data, says
-        if is_small and path.stat().st_size <= _MOST_UNTIDY and (two := _with_one_header(start, kind)):
-            whole = data if isinstance(data, bytes) else read_bytes(path)
-            return _with_one_header(whole, kind) or two, [_TWO_HEADERS]
+        first = b"\n".join(start.split(b"\n", 4)[:4])
+        if is_small and path.stat().st_size <= _MOST_UNTIDY and _with_one_header(first, kind):
+            two = _with_one_header(data if isinstance(data, bytes) else read_bytes(path), kind)
+            return (two, [_TWO_HEADERS]) if two else (data, [])
     if kind == "jsonl":
         if start.startswith(_BOM):
             data = read_bytes(path).removeprefix(_BOM)
@@ -861,6 +866,8 @@ def _with_one_header(data: bytes, kind: str) -> bytes | None:
     rows = records[2:]
     if rows[0][0].strip() and not any(field.strip() for field in rows[0][1:]):  # pandas' names of the rows
         key, rows = rows[0][0].strip(), rows[1:]
+    if any(len(row) != len(above) for row in rows):
+        return None
     beside = {
         alias for table in ALIASES.values() for ours in ("se", "n", "n_items") for alias in (ours, *table.get(ours, ()))
     }
