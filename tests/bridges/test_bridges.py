@@ -262,6 +262,20 @@ def test_scales_without_shared_models_are_refused():
         map_scales({"capability": few})
 
 
+def test_names_that_may_be_one_model_are_told_and_merged_by_a_file(tmp_path):
+    capability = pl.DataFrame({"model": ["GPT-4o", "b", "c", "d", "e"], "value": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    minutes = pl.DataFrame({"model": ["openai/gpt-4o", "b", "c", "d"], "value": [2.0, 4.0, 9.0, 15.0]})
+    scales = {"capability": capability, "minutes": minutes}
+    with pytest.raises(InputError, match="GPT-4o.*provider before the slash.*--names FILE merges them"):
+        map_scales(scales)
+    file = tmp_path / "names.yaml"
+    file.write_text("models:\n  GPT-4o: [openai/gpt-4o]\n")
+    assert len(map_scales(scales, names=file).links[0].points) == 4
+    file.write_text("models:\n  b: [c]\n")
+    with pytest.raises(InputError, match="makes one model, b, of two"):
+        map_scales(scales, names=file)
+
+
 def test_scales_are_read_from_what_instruments_saved(tmp_path):
     rows = pl.DataFrame({"model": ["a", "a", "b"], "success_rate": [0.5, 0.8, 0.5], "minutes": [8.0, 2.0, None], "minutes_low": [1.0, 1.0, None], "minutes_high": [9.0, 9.0, None], "minutes_state": ["ok", "ok", "undefined"]})  # fmt: skip
     rows.write_csv(tmp_path / "time_horizons.csv")

@@ -630,9 +630,11 @@ def test_a_table_of_a_web_page_is_read(tmp_path):
         ("bob", "q&1", 0),
     ]
     assert "the first table of a web page" in table.notes[0]
-    (tmp_path / "page.html").write_text("<html>sign in")
-    with pytest.raises(InputError, match="page.html"):
-        sources.read(tmp_path / "page.html")
+    bomb = "<table><tr>" + "<td rowspan=1000 colspan=1000>x</td>" * 50 + "</tr></table>"
+    for text in ("<html>sign in", "<table><tr><td>a<td>b</table>", bomb, "<table>" * 5000):
+        (tmp_path / "page.html").write_text(text)
+        with pytest.raises(InputError, match="page.html"):
+            sources.read(tmp_path / "page.html")
 
 
 def test_elo_ratings_are_scores_as_they_are_unless_benchmarks_stand_beside_them(tmp_path):
@@ -694,3 +696,41 @@ def test_many_columns_are_looked_at_as_one_column_of_values(tmp_path, monkeypatc
     ]
     assert "blanks around fields removed" in table.notes[0]
     assert len(looked) < n  # not some for each column: 20,000 columns took minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "rows"),
+    [
+        (
+            "Model,MMLU,,GSM8K,\n,acc,stderr,acc,stderr\nann,0.8,0.01,0.9,0.02\n",
+            ["subject", "task", "score", "stderr"],
+            [("ann", "MMLU", 0.8, "0.01"), ("ann", "GSM8K", 0.9, "0.02")],
+        ),
+        (
+            ",mmlu,mmlu,gsm8k\n,zero,five,five\nllm,,,\nann,0.8,0.85,0.9\n",
+            ["subject", "task", "score"],
+            [("ann", "mmlu zero", 0.8), ("ann", "mmlu five", 0.85), ("ann", "gsm8k five", 0.9)],
+        ),
+    ],
+)
+def test_two_rows_of_names_are_read_as_one(tmp_path, text, columns, rows):
+    (tmp_path / "levels.csv").write_text(text)
+    table = sources.read(tmp_path / "levels.csv")
+    assert table.frame.select(columns).rows() == rows
+    assert "two rows of names read as one" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model,mmlu,mmlu\nann,0.8,0.9\nbob,0.7,0.6\n",  # a name that is there twice
+        "model,mmlu,mmlu\n,acc,ci_low\nann,0.8,0.7\n" + "bob,0.8,x\n",
+        "model,a,a\n,stderr,n\nann,0.1,20\n",  # no score among them
+        "model,a,a\n,acc,n\nann,0.1,20\nbob,0.1,20,30,40\n",
+        "model,a,a\n,acc,n\nann,0.1\n",
+    ],
+)
+def test_what_only_looks_like_two_rows_of_names_is_refused(tmp_path, text):
+    (tmp_path / "levels.csv").write_text(text)
+    with pytest.raises(InputError):
+        sources.read(tmp_path / "levels.csv")

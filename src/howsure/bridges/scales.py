@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.model.families import family_of
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
+from howsure.tables.spellings import load_names, told_apart
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -120,7 +122,11 @@ class ScaleMap(Result):
 
 
 def map_scales(
-    scales: Mapping[str, Rows] | Sequence[str | os.PathLike[str]], *, success_rate: float = 0.5, level: float = 0.95
+    scales: Mapping[str, Rows] | Sequence[str | os.PathLike[str]],
+    *,
+    success_rate: float = 0.5,
+    level: float = 0.95,
+    names: str | os.PathLike[str] | None = None,
 ) -> ScaleMap:
     """Join scales by the models' names, and regress each on each.
 
@@ -135,17 +141,32 @@ def map_scales(
         Horizons at this success rate are taken from folders, between 0 and 1.
     level : float
         Coverage of the intervals, between 0 and 1.
+    names : str or path, optional
+        A file that says which names are the same model, as ``howsure names --save`` writes it. A note tells of others that may be.
 
     Raises
     ------
     InputError
-        If fewer than 4 models are on two scales.
+        If fewer than 4 models are on two scales, or if the file of names makes one model of two on one scale.
     """
     if isinstance(scales, Mapping):
         frames = {name: parts_of(frame)[0].rows.collect() for name, frame in scales.items()}
     else:
         frames = read_scales(scales, success_rate)
+    if names:
+        moves = {other: into for into, others in load_names(names).models.items() for other in others}
+        frames = {name: _renamed(frame, moves, name) for name, frame in frames.items()}
     return _map(frames, level)
+
+
+def _renamed(frame: pl.DataFrame, moves: Mapping[str, str], scale: str) -> pl.DataFrame:
+    renamed = frame.with_columns(pl.col("model").replace(moves))
+    twice = renamed.filter(pl.col("model").is_duplicated() & ~frame["model"].is_duplicated())["model"]
+    if len(twice):
+        raise InputError(
+            f"The file of names makes one model, {twice[0]}, of two that have a value in {scale}. Keep them apart."
+        )
+    return renamed
 
 
 def _map(scales: Mapping[str, pl.DataFrame], level: float) -> ScaleMap:
@@ -160,11 +181,18 @@ def _map(scales: Mapping[str, pl.DataFrame], level: float) -> ScaleMap:
     if all(link.line is None for link in links):
         counts = ", ".join(f"{len(link.points)} on {link.x} and {link.y}" for link in links[:1])
         raise InputError(
-            f"Too few models are on two scales ({counts}; {_FEWEST} are needed). Their names must be the same."
+            f"Too few models are on two scales ({counts}; {_FEWEST} are needed). Their names must be the same. "
+            f"{' '.join(_told_apart(scales))}".rstrip()
         )
     notes = [f"{len(frame):,} models have a {SCALES[name][0].lower()}." for name, frame in scales.items()]
+    notes += _told_apart(scales)
     provenance = Provenance({"level": level, "scales": list(scales)}, notes=tuple(notes))
     return ScaleMap(links=links, models=joined, level=level, provenance=provenance)
+
+
+def _told_apart(scales: Mapping[str, pl.DataFrame]) -> list[str]:
+    """A note on models that may be the same under two names."""
+    return told_apart({"models": Counter(model for frame in scales.values() for model in frame["model"])})
 
 
 def read_scale(path: str | os.PathLike[str], success_rate: float = 0.5) -> tuple[str, pl.DataFrame]:

@@ -193,6 +193,12 @@ def map_(
         float, typer.Option(min=0, max=1, help="The success rate of the horizons, between 0 and 1.")
     ] = 0.5,
     level: Level = 0.95,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of names, as `howsure names --save` writes it: which are the same.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Capability, time horizon and N-attempt horizon: how far each predicts the others.
 
@@ -200,7 +206,7 @@ def map_(
     """
     from howsure.bridges.scales import SCALES, map_scales
 
-    found = map_scales(inputs, success_rate=success_rate, level=level)
+    found = map_scales(inputs, success_rate=success_rate, level=level, names=names)
     output.console.notes(found.provenance.notes)
     rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
     caption = "Slope: doublings of a horizon, or units of capability, per doubling or unit of the first scale."

@@ -28,7 +28,7 @@ from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
-__all__ = ["Content", "Log", "Sample", "Score", "Settings", "LoggedTokens", "complete_contents", "is_log", "read_log"]
+__all__ = ["Content", "Log", "Sample", "Score", "Settings", "complete_contents", "is_log", "read_log"]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
@@ -62,7 +62,7 @@ class Score(Struct, gc=False):
     history: list[Any] = []
 
 
-class LoggedTokens(Struct, gc=False):
+class _Usage(Struct, gc=False):
     """What a model's replies took, as far as it is there."""
 
     total_tokens: int | float | None = None
@@ -92,7 +92,7 @@ class Sample(Struct, gc=False):
     error: Any = None
     invalidation: Any = None
     total_time: float | None = None
-    model_usage: dict[str, LoggedTokens] | None = None
+    model_usage: dict[str, _Usage] | None = None
     limit: Any = None
     input: Any = None
     target: Any = None

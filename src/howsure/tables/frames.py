@@ -64,12 +64,35 @@ _BLANK_NAME = re.compile(r"\s*(_duplicated_\d+)?")  # of a column without a name
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 _MOST_TITLES = 30
 _MOST_UNTIDY = 64 * 2**20  # bytes of a table that is put in order
+_MOST_CELLS = 2_000_000  # of a table in a web page, where one cell may claim a million places
 _MOST_JSON = 64 * 2**20  # bytes of an object in a .json file that is looked into
 _WRAPPERS = frozenset({"results", "scores", "data", "models", "leaderboard", "metrics", "evals", "evaluations"})
 _AROUND = frozenset(
     {"model", "model_name", "model_id", "llm", "benchmark", "dataset", "eval", "eval_name", "task", "task_name"}
 )
 """What an object may say beside its rows, for all of them."""
+_SPREAD = frozenset(
+    {
+        "std",
+        "sd",
+        "var",
+        "variance",
+        "mean",
+        "median",
+        "min",
+        "max",
+        "ci",
+        "ci_low",
+        "ci_high",
+        "low",
+        "high",
+        "lower",
+        "upper",
+    }
+    | {"rank", "count"}
+)
+_WEB_PAGE = "the first table of a web page"
+_TWO_HEADERS = "two rows of names read as one"
 _MARKS = re.compile(rb"[,;|\t]")
 _TEXTS = (".txt", ".md", ".html", ".htm")
 _RULE = re.compile(r"[\s|:+=–—-]*-[\s|:+=–—-]*")  # under the names of a printed table
@@ -104,7 +127,7 @@ class Part:
 
     def _line(self, row: int) -> int | None:
         """The line of the file on which a row starts; fields with line breaks and blank lines are counted."""
-        if self.path is None or self.format not in ("csv", "tsv", "jsonl"):
+        if self.path is None or self.format not in ("csv", "tsv", "jsonl") or {*self.says} & {_TWO_HEADERS, _WEB_PAGE}:
             return None
         lines = io.StringIO(_plain_text(self.path, self.format)[0].decode("utf-8-sig"), newline="")
         if self.format == "jsonl":
@@ -628,7 +651,7 @@ def _plain_text(path: Path, kind: str, most: int | None = None) -> tuple[bytes, 
     if b"\r" in data and b"\n" not in data:
         data, says = data.replace(b"\r", b"\n"), [*says, "lines end in carriage returns"]
     if path.suffix.lower() in (".html", ".htm"):
-        return _HtmlTable(data).as_csv(), [*says, "the first table of a web page"]
+        return _HtmlTable(data).as_csv(), [*says, _WEB_PAGE]
     if path.suffix.lower() in _TEXTS and (printed := _between_bars(data)):
         return printed, [*says, "fields between bars"]
     first = data.lstrip().partition(b"\n")[0]
@@ -645,7 +668,7 @@ class _HtmlTable(HTMLParser):
         self._rows: list[dict[int, str]] = []
         self._below: dict[tuple[int, int], str] = {}  # cells that reach into later rows
         self._cell: list[str] | None = None
-        self._depth = self._n_columns = self._n_rows = self._n_unread = 0
+        self._depth = self._n_columns = self._n_rows = self._n_unread = self._n_cells = 0
         self._is_found = False
         self.feed(data.decode("utf-8-sig", errors="replace"))
         self.close()
@@ -694,6 +717,9 @@ class _HtmlTable(HTMLParser):
     def _close_cell(self) -> None:
         if self._cell is None:
             return
+        self._n_cells += self._n_columns * self._n_rows
+        if self._n_cells > _MOST_CELLS:
+            raise InputError(f"The table of the web page has more than {_MOST_CELLS:,} cells and was not read.")
         number, row = len(self._rows) - 1, self._rows[-1]
         for _ in range(self._n_columns):
             while (number, len(row)) in self._below:
@@ -790,14 +816,78 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
         is_small = isinstance(data, bytes) or path.stat().st_size <= _PARSE_ONCE
         if is_changed or (is_small and not _is_utf8(io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))):
             plain, says = _plain_text(path, kind)
+            if two := _with_one_header(plain, kind):
+                return two, [*says, _TWO_HEADERS]
             if start.startswith(_UTF16) and "UTF-16" not in says:
                 raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.")
             return plain if says else data, says
+        first = b"\n".join(start.split(b"\n", 4)[:4])
+        if is_small and path.stat().st_size <= _MOST_UNTIDY and _with_one_header(first, kind):
+            two = _with_one_header(data if isinstance(data, bytes) else read_bytes(path), kind)
+            return (two, [_TWO_HEADERS]) if two else (data, [])
     if kind == "jsonl":
         if start.startswith(_BOM):
             data = read_bytes(path).removeprefix(_BOM)
         _refuse_huge_lines(path, io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))
     return data, []
+
+
+def _with_one_header(data: bytes, kind: str) -> bytes | None:
+    """A table with two rows of names, as pandas writes columns in two levels, with one; None for other tables.
+
+    Names below a benchmark such as accuracy, stderr and n become columns, and the benchmark's name a column beside them. Other names are
+    joined to the one above them.
+    """
+    from howsure.tables.known_words import ALIASES, SCORE  # which know the tables, which know this module
+
+    mark = "\t" if kind == "tsv" else max(";,", key=data.partition(b"\n")[0].decode(errors="replace").count)
+    try:
+        records = [
+            one for one in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=mark) if any(one)
+        ]
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if len(records) < 3 or len(records[0]) < 3 or len(records[1]) != len(records[0]):
+        return None
+    above, below = ([field.strip() for field in record] for record in records[:2])
+    for place in range(2, len(above)):  # merged cells have their name in the first of them
+        above[place] = above[place] or above[place - 1]
+    key, groups = above[0] or below[0], above[1:]
+    is_table = (
+        len({*groups}) < len(groups) and all(groups) and len({*zip(groups, below[1:], strict=True)}) == len(groups)
+    )
+    if (
+        not is_table
+        or not all(below[1:])
+        or any(_NUMBER.fullmatch(name) for name in below[1:])
+        or (above[0] and below[0])
+    ):
+        return None
+    rows = records[2:]
+    if rows[0][0].strip() and not any(field.strip() for field in rows[0][1:]):  # pandas' names of the rows
+        key, rows = rows[0][0].strip(), rows[1:]
+    if any(len(row) != len(above) for row in rows):
+        return None
+    beside = {
+        alias for table in ALIASES.values() for ours in ("se", "n", "n_items") for alias in (ours, *table.get(ours, ()))
+    }
+    inner = [*dict.fromkeys(below[1:])]
+    plain = {re.sub(r"\W+", "_", name.lower()) for name in inner}
+    has_scores, is_known = plain & {*SCORE}, plain <= beside | {*SCORE}
+    if plain & _SPREAD or (has_scores and not is_known) or (plain & beside and len(has_scores) != 1):
+        return None  # standard errors and ends of intervals must not be taken for scores
+    made = io.StringIO()
+    writer = csv.writer(made, lineterminator="\n", delimiter=mark)
+    if plain & beside:
+        writer.writerow([key or "model", "benchmark", *inner])
+        for row in rows:
+            for group in dict.fromkeys(groups):
+                held = {below[i]: row[i] for i in range(1, len(row)) if above[i] == group}
+                writer.writerow([row[0], group, *(held.get(name, "") for name in inner)])
+    else:
+        writer.writerow([key or "model", *(" ".join(pair) for pair in zip(groups, below[1:], strict=True))])
+        writer.writerows(rows)
+    return made.getvalue().encode()
 
 
 def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: str, n_above: int) -> pl.LazyFrame:

@@ -31,6 +31,7 @@ __all__ = [
     "near_names",
     "propose",
     "rename_all",
+    "told_apart",
 ]
 
 _DATE = re.compile(r"[-_@ ]?((?:19|20)\d{2})[-_.]?(\d{2})[-_.]?(\d{2})$|[-_@](\d{4})$|[-_ ]?(latest)$", re.IGNORECASE)
@@ -158,7 +159,18 @@ def alike_note(table: Table) -> list[str]:
     table : Table
         Others than attempts and votes have no note: published scores hold many versions of a model, and `stitch` tells of them.
     """
-    merges = propose(names_in([table])) if isinstance(table, Attempts | Votes) else []
+    return told_apart(names_in([table])) if isinstance(table, Attempts | Votes) else []
+
+
+def told_apart(names: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """A note on names that may be one, each with the reason, or none.
+
+    Parameters
+    ----------
+    names : mapping
+        As `names_in` gives them.
+    """
+    merges = propose(names)
     if not merges:
         return []
     told = ", ".join(f"{one.name} and {one.into} ({one.reason})" for one in merges[:_SHOWN])
