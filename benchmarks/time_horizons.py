@@ -31,9 +31,7 @@ MODELS = {f"model-{i:02}": 2.0 ** (i / 2) for i in range(21)}
 
 def measure(file: str = "") -> dict[str, float]:
     """CPU seconds of each way, of all cores together, and their ratio; the loop's fit to all runs must agree with ours."""
-    counts = (
-        model_counts(read([file])) if file else simulate_time(MODELS, n_families=72, n_tasks=2, n_runs=8, seed=0).counts
-    )
+    counts = _read(file) if file else simulate_time(MODELS, n_families=72, n_tasks=2, n_runs=8, seed=0).counts
     runs = _runs(counts)
     attempts, rows = Attempts(runs), _Rows.of(runs)
     data = timed(counts, regularisation=PENALTY)
@@ -64,6 +62,12 @@ def _best(way: Callable[[], Any], rounds: int = ROUNDS) -> float:
         way()
         seconds.append(time.process_time() - begin)
     return min(seconds)
+
+
+def _read(file: str) -> ModelCounts:
+    found = read([file])
+    assert isinstance(found, Attempts)
+    return model_counts(found)
 
 
 def _runs(counts: ModelCounts) -> pl.DataFrame:
