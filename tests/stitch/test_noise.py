@@ -71,7 +71,9 @@ def test_shrinking_by_hand():
 def test_variances_without_degrees_of_their_own_are_the_common_one():
     variance, degrees = _shrunk(np.array([0.01, 0.01, 0.0]), np.array([50.0, 50.0, 0.0]))
     assert variance == pytest.approx(0.01)
-    assert degrees[2] == 8
+    assert degrees[2] == pytest.approx(1 / (1 / 8 + 1 / 100))  # the prior's, and those of the common scale
+    few = _shrunk(np.array([0.01, 0.01]), np.array([0.5, 0.5]))[1]
+    assert few == pytest.approx(2)
 
 
 def test_drawn_errors_have_the_variance_and_correlation_they_should(problem):

@@ -133,3 +133,4 @@ def test_intervals_of_tiny_tables_are_as_wide_as_so_few_scores_require():
         true = linked(true, true, own)
         covered += ((low <= true) & (true <= high)).tolist()
     assert np.mean(covered) > 0.82
+    assert any("So few scores hardly show how large their own errors are" in note for note in scale.provenance.notes)

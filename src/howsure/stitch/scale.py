@@ -63,6 +63,7 @@ Reference: TypeAlias = "str | os.PathLike[str] | Sequence[str] | Scale"
 LEAST_REFERENCE = 5  # models whose mean and spread hold a unit
 _NO_SPREAD = 1e-9  # of capabilities
 _WIDER = 1.05  # factor of the errors that is worth a note
+_FEW_DEGREES = 5.0  # of freedom behind the noise; fewer are worth a note
 
 
 @dataclass(frozen=True)
@@ -395,10 +396,16 @@ def fit(
         "If a lower score is better there, give 1 − score; else exclude it."
         for name, r in reversed_benchmarks(solution).items()
     ]
-    wider = (
-        f"Capabilities by two halves of the benchmarks differ {factor:.2f} times as much as the noise of the scores explains; intervals are widened accordingly.",
-    )
-    notes = (*problem.notes, *told, *against, *(wider if factor > _WIDER else ()), *_failures(drawn))
+    width = []
+    if factor > _WIDER:
+        width.append(
+            f"Capabilities by two halves of the benchmarks differ {factor:.2f} times as much as the noise of the scores explains; intervals are widened accordingly."
+        )
+    if drawn is not None and float(np.median(solution.noise.degrees)) < _FEW_DEGREES:
+        width.append(
+            "So few scores hardly show how large their own errors are: intervals are wide, and may still be too narrow."
+        )
+    notes = (*problem.notes, *told, *against, *width, *_failures(drawn))
     return assemble(solution, constraint, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
