@@ -260,7 +260,7 @@ class TestFrailty:
             other = fit.moved(*parameters)
             growth = np.diff(other.cumulative(np.arange(41))[0])
             data = errors @ np.log(-np.expm1(-growth)) - (at_risk - errors) @ growth
-            return -(data - (parameters[1] ** 2 + parameters[2] ** 2) / 2)
+            return -(data - (parameters[1] ** 2 + (parameters[2] / 1.5) ** 2) / 2)
 
         def average(parameters):
             return np.exp(-fit.moved(*parameters).cumulative(np.arange(1, 101))[0]).sum()

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _LARGEST_EXPONENT = 300.0  # of a cumulative hazard; nothing survives it, and the square of larger ones is no float
-_PRIORS = np.array([0.0, 1.0, 1.0])  # 1 / variance of the normal priors of a hazard's (a, log k, θ)
+_PRIORS = np.array([0.0, 1.0, 1.5**-2])  # 1 / variance of the normal priors of a hazard's (a, log k, θ)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class FrailtyFit:
 def fit_frailty(at_risk: ArrayLike, events: ArrayLike) -> FrailtyFit:
     r"""The hazard of events in the periods 1, 2, …, each a binomial with the probability :math:`1 - S(t) / S(t-1)`.
 
-    Maximum likelihood by Fisher's scoring, with normal priors of standard deviation 1 on log k (mean 0) and on θ (from 0 up): a few events that happen to lie close together
+    Maximum likelihood by Fisher's scoring, with normal priors around 0 on log k (standard deviation 1) and on θ (1.5, from 0 up): a few events that happen to lie close together
     would otherwise give any shape, and a few that last long any variance. There must be an event.
     """
     if not np.sum(events) > 0:
