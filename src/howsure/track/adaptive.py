@@ -247,7 +247,7 @@ def find_median_length(
             f"{n_searches} searches of {n_calls} calls: give at least 1, and at most 100 calls per search."
         )
     if at and (min(at) < 1 or len(at) > n_calls):
-        raise OptionError(f"lengths {list(at)}: give lengths of at least 1, and no more of them than calls per run.")
+        raise OptionError(f"lengths {list(at)}: give lengths of at least 1, and no more of them than calls per search.")
     longest = max(*at, 2) if at else longest
     if longest < 2:
         raise OptionError(f"longest {longest} leaves nothing to search. Give at least 2.")

@@ -28,7 +28,7 @@ _CALLS = 1000  # sequences of one search, of which none is another's
 @task
 def track_length(
     variant: str = "median",
-    runs: int = 4,
+    searches: int = 4,
     calls: int = 10,
     longest: int = 300,
     seed: int = 0,
@@ -39,7 +39,7 @@ def track_length(
 
     Args:
         variant: What is tracked: median, mode, boxes, …
-        runs: How many independent searches.
+        searches: Number of independent searches.
         calls: Calls per search.
         longest: The longest sequence, in turns.
         seed: For the lengths, and for players that draw.
@@ -49,9 +49,9 @@ def track_length(
     told: dict[str, Any] = {"variant": variant, "calls": calls, "longest": longest, "player_seed": seed}
     told |= {"at": [at] if isinstance(at, int) else list(at)} if at else {}
     text = instructions(variant, Setting(mode="one-shot"), asks_for_last=True)
-    searches = [Sample(id=number, input=text, metadata=told | {"run": number}) for number in range(runs)]
+    samples = [Sample(id=number, input=text, metadata=told | {"run": number}) for number in range(searches)]
     return Task(
-        dataset=MemoryDataset(searches, name=f"length of {variant}"),
+        dataset=MemoryDataset(samples, name=f"length of {variant}"),
         solver=search_length(cache=cache),
         scorer=share_right(),
         fail_on_error=False,
