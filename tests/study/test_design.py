@@ -90,7 +90,7 @@ def test_intervals_of_a_plan_in_blocks_cover():
 
 
 def test_an_unnamed_topic_makes_the_interval_of_a_difference_too_narrow():
-    known, unnamed, ordinal = coverage(only="differ by topic", n_simulations=2, seed=1).rows
+    known, unnamed, ordinal = coverage(containing="differ by topic", n_simulations=2, seed=1).rows
     assert unnamed.method.endswith(": avoid")
     assert unnamed.mean_width < known.mean_width
     assert ordinal.mean_width is not None
@@ -100,7 +100,7 @@ def test_an_unnamed_topic_makes_the_interval_of_a_difference_too_narrow():
 def test_means_differences_and_the_ordinal_model_cover_in_blocks_with_drop_outs():
     """Also where some raters are far off, the most severe leave, or systems differ by topic; a row to avoid covers less."""
     n = 400
-    rows = coverage(only="blocks", n_simulations=n, seed=1).rows
+    rows = coverage(containing="blocks", n_simulations=n, seed=1).rows
     error = 2 * np.sqrt(0.95 * 0.05 / n)
     for row in rows:
         if row.method.endswith("avoid"):

@@ -26,7 +26,7 @@ def coverage(
         ),
     ] = "time",
     containing: Annotated[
-        str | None, typer.Option(help="Only designs that contain this text.", show_default=False)
+        str | None, typer.Option(help="Only rows that contain this text: designs.", show_default=False)
     ] = None,
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per design.")] = 200,
     level: Level = 0.95,

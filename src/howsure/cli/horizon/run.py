@@ -45,7 +45,7 @@ def run(
     ] = False,
     show_answers: Annotated[
         bool,
-        typer.Option("--show-answers", help="With --feedback: tell the right answer after a wrong one."),
+        typer.Option("--show-answers", help="Show the right answer after a wrong one, with --feedback."),
     ] = False,
     domain: Domains = None,
     level: Level = 0.95,

@@ -51,10 +51,10 @@ def simulate(
         int | None,
         typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
     ] = None,
-    page: Annotated[
+    rehearse: Annotated[
         Path | None,
         typer.Option(
-            help="Rehearse: fill in this page, or the pages of this folder, that `howsure horizon page` wrote; of the other options --learners (for a page for everyone), --sameness and --seed count.",
+            help="Fill in this page, or the pages of this folder, that `howsure horizon page` wrote; of the other options --learners (for a page for everyone), --sameness and --seed count.",
             show_default=False,
         ),
     ] = None,
@@ -63,19 +63,21 @@ def simulate(
     """Simulate novices who learn and models that do not, with known true values.
 
     By default the data set of NAME: 100 tasks × 50 learners × 10 attempts, and 3 models × 20 runs × 100 tasks. Writes runs.jsonl, suite.csv (the
-    true curves) and truth.json. With --page: the files that novices would send back, in answers/ for `howsure horizon collect`, and suite.csv.
+    true curves) and truth.json. With --rehearse: the files that novices would send back, in answers/ for `howsure horizon collect`, and suite.csv.
     """
     from howsure.horizon import simulator
 
     if not output.out:
         raise OptionError("The runs need a folder: add -o DIR.")
-    if page:
+    if rehearse:
         from howsure.horizon.novices.rehearsal import fill_in_pages
         from howsure.tables.frames import write_frame
 
-        answers, curves = fill_in_pages(page, output.out / "answers", n_learners=learners, sameness=sameness, seed=seed)
+        answers, curves = fill_in_pages(
+            rehearse, output.out / "answers", n_learners=learners, sameness=sameness, seed=seed
+        )
         output.console.say(
-            f"{len(answers)} simulated novices answered. Next: howsure horizon collect {page} {output.out / 'answers'} -o novices"
+            f"{len(answers)} simulated novices answered. Next: howsure horizon collect {rehearse} {output.out / 'answers'} -o novices"
         )
         output.console.json({"answers": [path.name for path in answers], "seed": seed})
         output.console.wrote([write_frame(curves.frame, output.out / "suite.csv"), *answers[:1], *answers[1:][-1:]])
