@@ -381,7 +381,9 @@ class _Reading:
         scale = self._scale(scorer, key, given, divide_by)
         values = [
             value
-            if type(value) is str and not (sample.error or sample.invalidation or sample.scores[scorer].history)
+            if type(value) is str
+            and sample.scores
+            and not (sample.error or sample.invalidation or sample.scores[scorer].history)
             else self._value(sample, value, scorer)
             for sample, value in zip(self._samples, given, strict=True)
         ]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import polars as pl
 
@@ -172,7 +172,7 @@ class Table:
         """A short SHA-256 of the rows, to say later which input made a result."""
         rows = self.frame.lazy() if "frame" in self.__dict__ else self.lazy
         written = _Hashed()
-        as_text(rows).sink_csv(written)
+        as_text(rows).sink_csv(cast("IO[bytes]", written))
         return written.hash.hexdigest()[:16]
 
     def __len__(self) -> int:
