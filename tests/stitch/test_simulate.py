@@ -125,7 +125,7 @@ def test_intervals_contain_the_true_value_in_data_sets_with_the_real_gaps(paper_
 def test_intervals_of_tiny_tables_are_as_wide_as_so_few_scores_require():
     """Of 90 % intervals in tables of 3 models and 4 benchmarks, 77 % contained the true value: the noise was taken as known."""
     covered = []
-    for seed in range(25):
+    for seed in range(15):
         world = simulate(n_models=3, n_benchmarks=4, density=1.0, seed=seed)
         scale = fit(world.scores, n_replicates=60, error_factor=1.0, seed=seed)
         found = scale.models.join(world.models.select("model", true="capability"), on="model")

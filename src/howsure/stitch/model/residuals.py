@@ -65,17 +65,20 @@ class PredictedScores(NamedTuple):
     @property
     def mean(self) -> Floats:
         """The expected score."""
-        return self.middle.mean(axis=1)
+        mean: Floats = self.middle.mean(axis=1)
+        return mean
 
     @property
     def variance(self) -> Floats:
         """How uncertain the expected score is."""
-        return self.middle.var(axis=1) + self.rest
+        variance: Floats = self.middle.var(axis=1) + self.rest
+        return variance
 
     @property
     def observed_variance(self) -> Floats:
         """The same of a score that would be observed."""
-        return self.variance + self.noise.mean(axis=1)
+        variance: Floats = self.variance + self.noise.mean(axis=1)
+        return variance
 
 
 class _Cells(NamedTuple):
