@@ -1,5 +1,6 @@
 import os
 import re
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -112,3 +113,24 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / ANSWERS).write_text("not a database at all, but long enough to look at")
     with pytest.raises(InputError, match="not a store"):
         Store(tmp_path / ANSWERS)
+
+
+def test_a_commit_that_fails_on_a_full_disk_leaves_the_store_usable(tmp_path):
+    store = Store(tmp_path / "answers.sqlite")
+    inner = store._base
+
+    class Full:
+        in_transaction = property(lambda self: inner.in_transaction)
+
+        def execute(self, text, *given):
+            if text == "commit":
+                raise sqlite3.OperationalError("database or disk is full")
+            return inner.execute(text, *given)
+
+    store._base = Full()
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        store.keep_final("r1", "page", "digest", "{}")
+    store._base = inner
+    assert store.final("r1") is None
+    assert store.keep_final("r1", "page", "digest", "{}").receipt
+    store.close()

@@ -275,10 +275,11 @@ class Store:
             self._base.execute("begin immediate")
             try:
                 yield
+                self._base.execute("commit")
             except BaseException:
-                self._base.execute("rollback")
+                if self._base.in_transaction:  # a full disk may have ended it
+                    self._base.execute("rollback")
                 raise
-            self._base.execute("commit")
 
 
 def _unwritable(path: Path, why: str) -> InputError:

@@ -291,7 +291,8 @@ def _as_ratings(ratings: Source, dimension: str | None) -> Ratings:
             if found.source == "inspect_logs":
                 return _of_scorers(sources.read(path, scorer="all"))
             is_chosen = dimension is not None and "metric" in sources.source(found.source).OPTIONS
-            table = sources.read(path, wanted="ratings", **({"metric": dimension} if is_chosen else {}))
+            options: dict[str, Any] = {"metric": dimension} if is_chosen else {}
+            table = sources.read(path, wanted="ratings", **options)
             if not isinstance(table, Ratings):
                 kind = type(table).__name__.lower()
                 raise InputError(f"{path}: holds {kind} ({found.source}); this command needs ratings.")

@@ -306,7 +306,7 @@ def _true_means(tail: float) -> Floats:
     """The mean rating of each system, over all items and raters that there could be."""
     rng = np.random.default_rng(12345)
     others = rng.normal(0, np.sqrt(1 + 0.5**2 + 0.3**2), 200_000) + _severities(rng, 200_000, tail)
-    return 1 + expit(_EFFECTS[:, None, None] + others - _CUTS[:, None]).sum(axis=1).mean(axis=1)
+    return np.asarray(1 + expit(_EFFECTS[:, None, None] + others - _CUTS[:, None]).sum(axis=1).mean(axis=1))
 
 
 @cache
@@ -351,7 +351,8 @@ def _dealt(
         found = system_differences(value, system.tolist(), prompt.tolist(), rater.tolist(), level=level)
         return found[0].difference, float(-np.diff(_true_means(tail))[0])
     random = {"rater": rater, "answer": 2 * prompt + system, "item": prompt, "rater × group": 2 * rater + system}
-    fit = fit_ordinal(value, random, group=system, each="rater", level=level)
+    listed = {name: codes.tolist() for name, codes in random.items()}
+    fit = fit_ordinal(value, listed, group=system.tolist(), each="rater", level=level)
     if isinstance(fit, str):
         return Estimate.without("undefined", fit, level=level), 0.0
     if of == "severity":
