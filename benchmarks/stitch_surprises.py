@@ -40,4 +40,4 @@ def _true_z(world: SimulatedScores, score: np.ndarray) -> np.ndarray:
     share = expit(rows["slope"] * (rows["capability"] - rows["difficulty"]))
     span = 1 - rows["floor"].to_numpy()
     sd = span * 2 * np.sqrt(share * (1 - share)) * rows["noise_sd"].to_numpy()
-    return (score - rows["floor"].to_numpy() - span * share) / sd
+    return np.asarray((score - rows["floor"].to_numpy() - span * share) / sd)

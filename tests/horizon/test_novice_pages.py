@@ -398,7 +398,9 @@ def test_a_rehearsal_fills_in_the_real_pages(own, tmp_path, command):
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_many_rehearse_a_page_for_everyone(is_timed, tmp_path, command):
     make_pages(make_tasks(2, domains=["household"]), n_attempts=5, is_timed=is_timed).save(tmp_path / "novice.html")
-    told = command("horizon", "simulate", "--rehearse", tmp_path / "novice.html", "--learners", "7", "-o", tmp_path / "sim")
+    told = command(
+        "horizon", "simulate", "--rehearse", tmp_path / "novice.html", "--learners", "7", "-o", tmp_path / "sim"
+    )
     assert told.returncode == 0, told.stderr
     found = collect_novices(tmp_path / "novice.html", [tmp_path / "sim/answers"])
     assert (len(found.learners), found.refused) == (7, ())

@@ -283,7 +283,9 @@ def likely_hazards(fit: FrailtyFit, at_risk: ArrayLike, events: ArrayLike, drop:
     best = float(_log_likelihood(fit, *table)[0])
     for _ in range(8):
         variances[0] = max(variances[0], 0.0)
-        grid = np.meshgrid(np.linspace(*shapes, 17), np.linspace(*variances, 13), indexing="ij")
+        grid = np.meshgrid(
+            np.linspace(shapes[0], shapes[1], 17), np.linspace(variances[0], variances[1], 13), indexing="ij"
+        )
         around = fit.moved(np.full(17 * 13, fit.log_scale), *(part.ravel() for part in grid))
         for _ in range(20):
             score, information = _scores(around, *table)
