@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from howsure.stitch.scale import fit
@@ -33,11 +34,12 @@ def measure(n_simulations: int = 60) -> dict[str, float]:
     return told | {f"{name}, standard error": (p * (1 - p) / n_simulations) ** 0.5 for name, p in told.items()}
 
 
-def _true_z(world: SimulatedScores, score: np.ndarray) -> np.ndarray:
+def _true_z(world: SimulatedScores, score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each score's distance from its true expectation, in true standard deviations."""
     rows = world.scores.frame.select("model", "benchmark").join(world.models, on="model", maintain_order="left")
     rows = rows.join(world.benchmarks, on="benchmark", maintain_order="left")
     share = expit(rows["slope"] * (rows["capability"] - rows["difficulty"]))
     span = 1 - rows["floor"].to_numpy()
     sd = span * 2 * np.sqrt(share * (1 - share)) * rows["noise_sd"].to_numpy()
-    return np.asarray((score - rows["floor"].to_numpy() - span * share) / sd)
+    z: NDArray[np.float64] = (score - rows["floor"].to_numpy() - span * share) / sd
+    return z
