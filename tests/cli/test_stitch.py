@@ -109,6 +109,7 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
         "rank",
         "rank_low",
         "rank_high",
+        "rank_state",
         "p_best",
         "date",
     ]

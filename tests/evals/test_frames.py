@@ -33,7 +33,7 @@ def test_frames_and_files_are_taken_as_tables(kind, analysis):
 
 def test_a_frame_with_other_columns_is_refused_in_one_line():
     with pytest.raises(howsure.HowsureError, match="there is no column for 'task'"):
-        howsure.summary(pd.DataFrame({"model": ["a"], "score": [1.0]}))
+        howsure.summary(pd.DataFrame({"model": ["a", "a"], "score": [1.0, 0.0]}))
 
 
 @pytest.mark.parametrize("kind", INPUTS)

@@ -404,7 +404,7 @@ def test_the_command(fitted, tmp_path, command):
 
 def test_the_commands_errors_are_one_line(fitted, tmp_path, command):
     fitted[0].write(tmp_path / "runs.parquet")
-    wrong = command("horizon", "curves", tmp_path / "runs.parquet", "--family", "spline")
+    wrong = command("horizon", "curves", tmp_path / "runs.parquet", "--curve", "spline")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.splitlines()[-1].startswith("howsure: No curve called 'spline'.")
     told = command("horizon", "curves", tmp_path / "runs.parquet", "--replicates", 20, "--json", "-q")

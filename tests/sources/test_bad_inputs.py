@@ -192,7 +192,7 @@ PATHS = [
     Case("a file no source knows", "x.docx", "PK", ("x.docx: not recognised", "--source"), read),
     Case("an unknown source", "x.csv", S, ("No source called 'epok'", "mean 'epoch'"), read, {"source_name": "epok"}, OptionError),
     Case("an option that means nothing here", "x.csv", S + "m,b,1\n", ("--scorer does not apply to input of the format files",), read, {"scorer": "x"}, OptionError),
-    Case("an option that nobody knows", "x.csv", S + "m,b,1\n", ("--weather means nothing",), read, {"weather": "x"}, OptionError),
+    Case("an option that nobody knows", "x.csv", S + "m,b,1\n", ("--weather does not apply to input of the format files",), read, {"weather": "x"}, OptionError),
     Case("a scale of 0", "x.csv", S + "m,b,1\n", ("divide_by 0 is not a number above 0",), scores, {"divide_by": 0}, OptionError),
     Case("a scale that is no number", "x.csv", S + "m,b,1\n", ("divide_by nan",), scores, {"divide_by": float("nan")}, OptionError),
     Case("a broken file, table not named", "x.csv.gz", PACKED[:-50], ("x.csv.gz", "not a whole gzip file"), read),

@@ -316,7 +316,7 @@ def test_general_dimensions_of_crossed_raters(reference):
     for coefficient in ("icc_2_1", "icc_2_k", "cronbach_alpha", "krippendorff_ordinal"):
         for dimension, value in reference["summeval"][coefficient].items():
             assert found.statistics[f"{dimension}.{coefficient}"].value == pytest.approx(value, abs=5e-4)
-    assert found.settings.design == "sampled"
+    assert found.settings.rater_effects == "sampled"
 
 
 def rows(*listed):

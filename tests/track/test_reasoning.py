@@ -128,11 +128,10 @@ def test_simulated_models_last_longer_with_more_reasoning_and_with_kept_reasonin
 
 @pytest.mark.skipif(not has_inspect, reason="Inspect is not installed")
 @pytest.mark.parametrize("name", ["0", "many", "-3"])
-def test_a_simulated_model_that_does_not_exist_is_refused(tmp_path, name):
-    from howsure.track.running.model_runs import run_model
-
-    with pytest.raises(OptionError, match="for example howsure-reasoning/20"):
-        run_model(f"howsure-reasoning/{name}", out=tmp_path, n_samples=1)
+def test_a_simulated_model_that_does_not_exist_is_refused(tmp_path, name, command):
+    told = command("track", "run", "--model", f"howsure-reasoning/{name}", "--samples", "1", "-o", tmp_path / "out")
+    assert told.returncode == 2
+    assert "for example howsure-reasoning/20" in told.stderr
 
 
 def test_tokens_per_turn_are_a_ratio_clustered_by_sequence():

@@ -218,6 +218,7 @@ def _with_states(tables: Callable[[Any], dict[str, pl.DataFrame]]) -> Callable[[
 
 def _stated(frame: pl.DataFrame) -> pl.DataFrame:
     """A table with ``x_state`` after each ``x_high`` that lacks it: ``ok`` where x is a number, else ``undefined``."""
+    frame = frame.clone()  # columns are inserted in place
     names = frame.columns
     for name in names:
         stem = name.removesuffix("_high")

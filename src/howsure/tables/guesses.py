@@ -394,6 +394,8 @@ class _Columns:
         theirs = self._ours.get(who)
         if theirs is None or "score" not in self._ours or {what, "domain", "n"} & {*self._ours, *self._fill}:
             return
+        if closest(what, [name for name in self._names if name not in self._ours.values()]):
+            return
         if self._part.collect(self._part.rows.select(pl.col(theirs).is_unique().all())).item():
             self._fill[what] = self._ours["score"]
             self._told.append(f"{what} = {self._ours['score']}, one score per {who}")
