@@ -46,7 +46,7 @@ def test_counts(found):
 def test_the_most_covered_come_first(found):
     assert found.benchmarks.select("benchmark", "n_models", "n_scores").rows() == [("Y", 3, 3), ("X", 2, 3)]
     assert found.models["model"].to_list() == ["a", "b", "c", "d"]
-    assert found.to_frame() is found.benchmarks
+    assert found.to_frame().equals(found.benchmarks)
     assert found.benchmarks["last_model"].to_list() == [dt.date(2024, 3, 20), dt.date(2024, 3, 5)]
 
 
