@@ -190,3 +190,37 @@ def test_a_scale_without_replicates_says_what_the_intervals_lack(world, horizons
     found = map_horizons(fit(world.scores), horizons)
     assert any("no replicates" in note for note in found.provenance.notes)
     assert found.slope.width > 0
+
+
+def test_a_file_of_names_joins_models_that_are_spelt_differently(scale, horizons, tmp_path):
+    whole = map_horizons(scale, horizons)
+    spelt = horizons.with_columns(pl.col("model").str.to_uppercase())
+    with pytest.raises(InputError, match=r"Counted apart, but may be the same: .* \(case\)"):
+        map_horizons(scale, spelt)
+    file = tmp_path / "names.yaml"
+    lines = [f"  {name}: [{name.upper()}]" for name in horizons["model"]]
+    file.write_text("\n".join(["models:", *lines]))
+    assert map_horizons(scale, spelt, names=file).points.equals(whole.points)
+    lines = [
+        f"  {name.upper()}: [{name}]" for name in horizons["model"]
+    ]  # the other way round: the names of the scale stay
+    file.write_text("\n".join(["models:", *lines]))
+    assert map_horizons(scale, spelt, names=file).points.equals(whole.points)
+
+
+def test_some_models_that_are_spelt_differently_are_named(scale, horizons):
+    other = horizons["model"][0]
+    spelt = horizons.with_columns(
+        pl.when(pl.col("model") == other).then(pl.lit(other.upper())).otherwise("model").alias("model")
+    )
+    notes = " ".join(map_horizons(scale, spelt).provenance.notes)
+    assert f"{other.upper()}" in notes
+    assert "howsure names" in notes
+
+
+def test_a_file_of_names_cannot_make_one_model_of_two(scale, horizons, tmp_path):
+    one, two = horizons["model"][:2]
+    file = tmp_path / "names.yaml"
+    file.write_text(f"models:\n  {one}: [{two}]\n")
+    with pytest.raises(InputError, match="makes one model"):
+        map_horizons(scale, horizons, names=file)

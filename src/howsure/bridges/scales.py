@@ -25,7 +25,7 @@ from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.model.families import family_of
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
-from howsure.tables.spellings import load_names, told_apart
+from howsure.tables.spellings import merge_models, told_apart
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -154,19 +154,8 @@ def map_scales(
     else:
         frames = read_scales(scales, success_rate)
     if names:
-        moves = {other: into for into, others in load_names(names).models.items() for other in others}
-        frames = {name: _renamed(frame, moves, name) for name, frame in frames.items()}
+        frames = {name: merge_models(frame, names, name) for name, frame in frames.items()}
     return _map(frames, level)
-
-
-def _renamed(frame: pl.DataFrame, moves: Mapping[str, str], scale: str) -> pl.DataFrame:
-    renamed = frame.with_columns(pl.col("model").replace(moves))
-    twice = renamed.filter(pl.col("model").is_duplicated() & ~frame["model"].is_duplicated())["model"]
-    if len(twice):
-        raise InputError(
-            f"The file of names makes one model, {twice[0]}, of two that have a value in {scale}. Keep them apart."
-        )
-    return renamed
 
 
 def _map(scales: Mapping[str, pl.DataFrame], level: float) -> ScaleMap:

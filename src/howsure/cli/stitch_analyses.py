@@ -277,6 +277,12 @@ def map_horizons(
     output: Output,
     level: Level = 0.95,
     seed: Seed = 0,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of names, as `howsure names --save` writes it: which are the same.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Time horizons by capability.
 
@@ -287,7 +293,7 @@ def map_horizons(
     from howsure.stitch.forecasting.horizon_map import map_horizons as regress
 
     scale = load_scale(folder)
-    found = regress(scale, horizons, level=level, seed=seed)
+    found = regress(scale, horizons, level=level, seed=seed, names=names)
     output.console.notes(note for note in found.provenance.notes if note not in scale.provenance.notes)
     rows = [
         ("ln minutes for one unit of capability", found.slope),

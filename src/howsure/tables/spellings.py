@@ -27,6 +27,7 @@ __all__ = [
     "alike_note",
     "fold_name",
     "load_names",
+    "merge_models",
     "names_in",
     "near_names",
     "propose",
@@ -204,6 +205,28 @@ def load_names(path: str | os.PathLike[str]) -> NameFile:
                         f"{path}: {kind}: {other!r} is a spelling of {seen[other]!r} and of {into!r}. Keep one."
                     )
     return NameFile(held.get("models") or {}, held.get("benchmarks") or {})
+
+
+def merge_models(frame: pl.DataFrame, names: str | os.PathLike[str], where: str) -> pl.DataFrame:
+    """A frame with one row per model, its column ``model`` as the file of names says.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Has the column model.
+    names : str or path
+        A file for `load_names`.
+    where : str
+        What the rows are, for the error if the file makes one model of two of them.
+    """
+    moves = {other: into for into, others in load_names(names).models.items() for other in others}
+    renamed = frame.with_columns(pl.col("model").replace(moves))
+    twice = renamed.filter(pl.col("model").is_duplicated() & ~frame["model"].is_duplicated())["model"]
+    if len(twice):
+        raise InputError(
+            f"The file of names makes one model, {twice[0]}, of two that have a value in {where}. Keep them apart."
+        )
+    return renamed
 
 
 def rename_all(table: _Kind, names: NameFile) -> _Kind:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +22,7 @@ from howsure.stats.replicates import replicate_interval
 from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import Part, parts_of
+from howsure.tables.spellings import merge_models, propose, told_apart
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -119,6 +122,7 @@ def map_horizons(
     level: float = 0.95,
     n_replicates: int = 1000,
     seed: int = 0,
+    names: str | os.PathLike[str] | None = None,
 ) -> HorizonMap:
     """Regress published time horizons on capability, and say how well that predicts families it has not seen.
 
@@ -134,24 +138,29 @@ def map_horizons(
         Resamples of families, each with a replicate's capabilities, that make the interval of the held-out R².
     seed : int
         The same seed gives the same numbers.
+    names : str or path, optional
+        A file that says which names are the same model, as ``howsure names --save`` writes it. A note tells of others that may be.
     """
     check_level(level)
-    table = read_horizons(horizons)
-    place = {name: index for index, name in enumerate(scale.problem.models)}
-    rows = table.filter(pl.col("model").is_in(list(place)))
-    at = np.array([place[name] for name in rows["model"]], dtype=np.int64)
+    table, on_scale = read_horizons(horizons), pl.DataFrame({"model": scale.problem.models})
+    on_scale = on_scale.with_columns(on_scale=pl.col("model"), place=pl.int_range(len(on_scale)))
+    if names:
+        table, on_scale = merge_models(table, names, "the horizons"), merge_models(on_scale, names, "the scale")
+    rows = table.join(on_scale, on="model", maintain_order="left").with_columns(model=pl.col("on_scale"))
+    apart = _told_apart(table.join(on_scale, on="model", how="anti")["model"].to_list(), scale.problem.models)
+    at = rows["place"].to_numpy().astype(np.int64)
     family = codes([scale.problem.families[i] for i in at], "family") if len(at) else at
     if len(at) < _FEWEST or len(set(family.tolist())) < _FEWEST_FAMILIES:
         raise InputError(
             f"{len(at)} of {len(table)} models with a time horizon are on the scale; a map needs {_FEWEST}, of {_FEWEST_FAMILIES} families. "
-            "Their names must be those of the scores."
+            f"Their names must be those of the scores. {' '.join(apart)}".rstrip()
         )
     x, y = scale.estimate.capability[at], np.log(rows["minutes"].to_numpy())
     replicates = scale.usable_replicates
     drawn = np.empty((0, len(at))) if replicates is None else replicates.capability[:, at]
     drawn = np.where(np.isnan(drawn), x, drawn)
     line = fit_line(x, y, level=level)
-    notes = (*scale.provenance.notes, *_notes(scale, len(table), len(at)))
+    notes = (*scale.provenance.notes, *_notes(scale, len(table), len(at)), *apart)
     settings = {"level": level, "n_replicates": n_replicates, "scale": scale.provenance.settings}
     return HorizonMap(
         line=line,
@@ -261,6 +270,16 @@ def _refuse_wrong(part: Part, written: pl.Series, named: pl.DataFrame) -> None:
     twice = named.drop_nulls(["model", "minutes"]).filter(pl.col("model").is_duplicated())
     if len(twice):
         raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two rows. Keep one row per model.")
+
+
+def _told_apart(absent: Sequence[str], on_scale: Sequence[str]) -> list[str]:
+    """A note on horizons of models that may be on the scale under another name."""
+    merges = [
+        one
+        for one in propose({"models": Counter([*absent, *on_scale])})
+        if (one.name in absent) != (one.into in absent)
+    ]
+    return told_apart({"models": Counter(name for one in merges for name in (one.name, one.into))})
 
 
 def _notes(scale: Scale, n_given: int, n_used: int) -> list[str]:
