@@ -11,6 +11,7 @@ from howsure.horizon.novices.answers import collect_novices
 from howsure.horizon.novices.key import NovicesKey
 from howsure.horizon.novices.pages import NovicePages, make_pages
 from howsure.horizon.novices.rehearsal import fill_in_pages
+from howsure.horizon.novices.review_texts import review_item
 from howsure.horizon.reviewing import add_reviews
 from howsure.horizon.task_bank import make_tasks, read_tasks
 from howsure.people import GameScreen, build_page, canonical, digest, read_page
@@ -154,6 +155,9 @@ def test_texts_that_have_to_be_judged_are_left_out_or_exported_blind(own, tmp_pa
     found = collected(built, tmp_path, {"line": ["One.", "Two."]})
     assert sorted(found.review["text"]) == ["One.", "Two."]
     assert "ada" not in found.review.write_csv()
+    # nobody without the key can find the texts of a writer whose name they guess
+    names = {review_item(built.key.salt, "ada", "line", seed) for seed in found.review["seed"]}
+    assert names == {*found.review["item"]}
     with pytest.raises(InputError, match="All answers must be scored by people"):
         _ = found.attempts
     assert {path.name for path in found.save(tmp_path / "out")} == {

@@ -18,13 +18,14 @@ LETTER = Task(
     id="letter", domain="letters", verification_type="expert_review", prompt="Write a letter.", rubric="Kind?"
 )
 STORY = make_tasks(1, domains=["creative_writing"])[0]
+SECRET = "drawn at random"
 TEXTS = [Written(LETTER, 1, "ada", "Dear Bo."), Written(STORY, 1, "ada", "It rained."), Written(STORY, 2, "bo", "")]
 
 
 @pytest.fixture
 def found():
     """Texts of two learners that wait for their scores."""
-    review = review_table(TEXTS)
+    review = review_table(TEXTS, SECRET)
     about = {"kind": "human", "score": None, "family": "f", "seconds": 1.0, "mode": None, "answer": None, "position": 1}
     rows = [
         {"subject": one.by, "task": one.task.id, "attempt": 1, "domain": one.task.domain, "verification_type": one.task.verification_type, **about}
@@ -32,7 +33,7 @@ def found():
     ]  # fmt: skip
     schema = {"score": pl.Float64, "mode": pl.String, "answer": pl.String}
     pending = pl.DataFrame(rows, schema_overrides=schema).with_columns(
-        item=pl.Series([review_table([one])["item"][0] for one in TEXTS])
+        item=pl.Series([review_table([one], SECRET)["item"][0] for one in TEXTS])
     )
     learners = pl.DataFrame({"learner": ["ada", "bo"]})
     return Novices(
@@ -55,7 +56,7 @@ def filled(page, choose, rater="rev"):
 def test_a_page_asks_for_the_points_that_no_program_checks_and_does_not_tell_who_wrote(found):
     (page,) = make_review_pages(found).values()
     shown = {item.id: item for item in items(page)}
-    letter, story, empty = (shown[review_table([one])["item"][0]] for one in TEXTS)
+    letter, story, empty = (shown[review_table([one], SECRET)["item"][0]] for one in TEXTS)
     assert [one.kind for one in letter.questions] == ["scale"]
     assert [one.label for one in letter.context] == ["The task", "What to go by"]
     asked = [one.text for one in story.questions]
@@ -82,7 +83,8 @@ def test_scores_come_back_as_a_judge_would_give_them(found, tmp_path):
     assert by_task["ada", "letter"] == (1 + 0.25) / 2
     # one of the story's points is its length, which a program found to be wrong: 0
     n = STORY.instance(1).rubric.count("\n") - 3
-    n_asked = len(next(item for item in items(made) if len(item.questions) > 1).questions)
+    story = review_table(TEXTS[1:2], SECRET)["item"][0]
+    n_asked = len(next(item for item in items(made) if item.id == story).questions)
     assert by_task["ada", STORY.id] == pytest.approx(0.75 * n_asked / n)
     assert scored.review.is_empty()
     assert any("three.json" in note for note in scored.provenance.notes)
@@ -102,7 +104,7 @@ def test_texts_are_dealt_out_evenly(found):
 
 
 def test_texts_after_examples_are_texts_of_their_own():
-    both = review_table([Written(LETTER, 1, "m", "a"), Written(LETTER, 1, "m", "b", shots=2)])
+    both = review_table([Written(LETTER, 1, "m", "a"), Written(LETTER, 1, "m", "b", shots=2)], SECRET)
     assert both["item"].n_unique() == 2
 
 

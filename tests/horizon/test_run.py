@@ -13,6 +13,7 @@ import pytest
 import howsure
 from horizon.run_program import run, start
 from howsure.horizon.asking.logs import attempts_from_logs
+from howsure.horizon.novices.review_texts import review_item
 from howsure.horizon.task_bank import make_tasks, read_tasks, write_tasks
 from howsure.sources import read
 from howsure.tables import Attempts
@@ -159,6 +160,10 @@ def test_what_an_expert_has_to_read_is_exported_without_a_score_and_blind(distur
         ("letter", "Write a letter.", "Kind?", "Roses are red.")
     ] * N_ATTEMPTS
     assert "test/m" not in json.dumps(first["review"])
+    names = {row["item"] for row in first["review"]}
+    assert names == {row["item"] for row in disturbed[1]["review"]}  # a run that is continued gives the same names
+    guessed = {review_item("review", "openai-api/test/m", row["task"], row["seed"]) for row in first["review"]}
+    assert not names & guessed
 
 
 def test_a_servers_failure_is_named_and_the_others_go_on(disturbed):
@@ -289,6 +294,7 @@ def test_the_command_writes_what_the_other_verbs_read(tasks, tmp_path, command):
         "logs",
         "replies.csv",
         "review.csv",
+        "review.key.json",
         "run.json",
         "run.result.zip",
         "runs.jsonl",

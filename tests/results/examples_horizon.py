@@ -81,7 +81,8 @@ def task_run():
     return TaskRun(
         status="incomplete",
         replies=replies,
-        review=review_table([]),
+        review=review_table([], "secret"),
+        secret="secret",
         logs=(Path("logs/one.eval"),),
         errors={"the server is busy": 1},
         provenance=Provenance({"model": "m"}),

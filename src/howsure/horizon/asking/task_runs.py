@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.asking.logs import latest_samples, replies_from_logs
 from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
@@ -19,8 +20,11 @@ from howsure.horizon.asking.worked_examples import worked_examples
 from howsure.horizon.novices.review_texts import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
+from howsure.people.blinding import new_salt
+from howsure.people.packet import write_private
 from howsure.results import Provenance, Result, plain
 from howsure.running import Asking, InspectRun, Tokens, error_counts
+from howsure.safe_io import read_bytes
 from howsure.sources.inspect_format import Log
 from howsure.stats.means import mean
 from howsure.tables import Attempts
@@ -31,6 +35,7 @@ _ABOUT = ("family", "domain", "verification_type")
 _ANSWERED = ("score", "failure", "seconds", "mode", "answer", *(name for name in REPLIES if name.endswith("_tokens")))
 _WHICH = ("task", "seed", "shots")
 _TO_READ = ("expert", "unjudged")
+_KEY = "review.key.json"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,6 +54,8 @@ class TaskRun(Result):
         The logs of Inspect.
     errors : mapping
         Errors of servers, with their number.
+    secret : str
+        What the names of the texts in ``review`` are made with; kept from reviewers.
     provenance : Provenance
         Settings, seed, digest of the run, version and notes.
     """
@@ -60,6 +67,7 @@ class TaskRun(Result):
     review: pl.DataFrame
     logs: tuple[Path, ...]
     errors: Mapping[str, int]
+    secret: str
     provenance: Provenance
 
     @property
@@ -113,7 +121,9 @@ class TaskRun(Result):
             The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
         """
         names = self.replies.select("model", "task", "seed", "shots").iter_rows()
-        replies = self.replies.with_columns(item=pl.Series([review_item(*name) for name in names], dtype=pl.String))
+        replies = self.replies.with_columns(
+            item=pl.Series([review_item(self.secret, *name) for name in names], dtype=pl.String)
+        )
         found = review_scores(reviews, self.review["item"])
         replies = replies.join(found.rename({"score": "given"}), on="item", how="left", maintain_order="left")
         is_given = pl.col("given").is_not_null()
@@ -206,7 +216,7 @@ def run_tasks(
         judging = replace(asked, model=judge, base_url=judge_base_url, model_args={}, config={}) if judge else None
         _ask(run, asked, plan, missing, judging)
     told = {"model": model, **settings, **asked.config}
-    return plan.result(run.logs(), Provenance(told, run.mark, seed, plan.notes))
+    return plan.result(run, Provenance(told, run.mark, seed, plan.notes))
 
 
 @dataclass(frozen=True)
@@ -247,20 +257,24 @@ class _Plan:
         whole = replies_from_logs(logs).filter(pl.col("failure").ne_missing(UNFINISHED))
         return frozenset(self.frame.join(whole, on=_WHICH, how="anti")["#id"])
 
-    def result(self, logs: Sequence[Log], provenance: Provenance) -> TaskRun:
+    def result(self, run: InspectRun, provenance: Provenance) -> TaskRun:
         """What the run's logs say; what was not asked yet is a server's failure too."""
+        logs = run.logs()
         found = replies_from_logs(logs).select(*_WHICH, *_ANSWERED)
         whole = self.frame.join(found, on=_WHICH, how="left", maintain_order="left")
         failure = pl.when(pl.col("score").is_null()).then(pl.col("failure").fill_null(UNFINISHED)).alias("failure")
         model = pl.lit(provenance.settings["model"]).alias("model")
         replies = whole.with_columns(failure, model).select(list(REPLIES))
         is_left = bool(replies["failure"].eq(UNFINISHED).any())
+        texts = _to_read(self.tasks, logs)
+        secret = _secret(run.out) if texts else ""
         return TaskRun(
             status="incomplete" if is_left else "complete",
             replies=replies,
-            review=review_table(_to_read(self.tasks, logs)),
+            review=review_table(texts, secret),
             logs=tuple(log.path for log in logs),
             errors=error_counts(str(one.error) for _, one in latest_samples(logs).values() if one.error),
+            secret=secret,
             provenance=provenance,
         )
 
@@ -281,6 +295,17 @@ def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], j
         told={"run": run.mark},
     )
     run.evaluate(task, asked)
+
+
+def _secret(folder: Path) -> str:
+    """The secret of a run's folder, drawn once: a run that is continued gives its texts the same names, and reviewers cannot make those of a model they guess."""
+    path = folder / _KEY
+    if not path.exists():
+        write_private(path, json.dumps({"salt": new_salt()}) + "\n")
+    try:
+        return str(json.loads(read_bytes(path))["salt"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: not the key of a run's texts. Move it away; texts then get new names.") from None
 
 
 def _to_read(tasks: Sequence[Task], logs: Sequence[Log]) -> list[Written]:

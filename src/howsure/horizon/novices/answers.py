@@ -165,6 +165,7 @@ class _Course:
     placed: PlacedTask
     answers: Sequence[tuple[str, float]]
     position: int
+    secret: str  # of the key, for the names of texts
     is_timed: bool = False
     is_kept: bool = False  # whether the learner agreed that answers are kept as typed
 
@@ -194,7 +195,7 @@ class _Course:
         for attempt, about in enumerate([*scored, *carried], 1):
             item = None
             if about["score"] is None:
-                item = review_item(self.learner, self.task.id, self.placed.seeds[attempt - 1])
+                item = review_item(self.secret, self.learner, self.task.id, self.placed.seeds[attempt - 1])
             yield told | about | {"attempt": attempt, "item": item}
 
     def _answered(self, instance: Instance, answer: str) -> dict[str, Any]:
@@ -216,7 +217,9 @@ def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
         placed = key.screens[screen]
         answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
         is_kept = any(isinstance(one, Consent) for one in received.page.page.screens)
-        course = _Course(received.rater, tasks[placed.task], placed, answers, position, game.gives_up, is_kept)
+        course = _Course(
+            received.rater, tasks[placed.task], placed, answers, position, key.salt, game.gives_up, is_kept
+        )
         if [step.show for step in game.steps] != [instance.prompt for instance in course.instances]:
             raise InputError(
                 f"{received.source}: the page shows other instances of {placed.task} than this version of Howsure makes. Collect with the version that made the page."
@@ -243,7 +246,7 @@ def _gathered(
         pl.col("task").n_unique().alias("tasks"), pl.len().alias("attempts"), pl.col("score").mean().alias("success")
     )
     learners = minutes.join(sums, on="learner", how="left", maintain_order="left")
-    review = review_table(text for course in courses for text in course.written())
+    review = review_table((text for course in courses for text in course.written()), key.salt)
     return Novices(
         rows=rows,
         learners=learners,

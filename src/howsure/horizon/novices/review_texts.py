@@ -27,23 +27,23 @@ class Written:
     shots: int = 0
 
 
-def review_table(texts: Iterable[Written]) -> pl.DataFrame:
+def review_table(texts: Iterable[Written], secret: str) -> pl.DataFrame:
     """One row per text: item, task, seed, prompt, rubric, text; in an order that says nothing.
 
-    ``item`` is the same for the same writer, task and instance, so that ratings find back to their attempt.
+    ``item`` is the same for the same writer, task and instance under one ``secret``, so that ratings find back to their attempt.
     """
     rows = []
     for one in texts:
         instance = one.task.instance(one.seed)
-        item = review_item(one.by, one.task.id, one.seed, one.shots)
+        item = review_item(secret, one.by, one.task.id, one.seed, one.shots)
         rows.append((item, one.task.id, one.seed, instance.prompt, instance.rubric, one.text))
     schema = dict.fromkeys(_COLUMNS, pl.String) | {"seed": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("item")
 
 
-def review_item(by: str, task: str, seed: int, shots: int = 0) -> str:
-    """The name of a text in a review, which does not tell who wrote it."""
-    return opaque_id("review", by, task, seed, *([shots] if shots else []))
+def review_item(secret: str, by: str, task: str, seed: int, shots: int = 0) -> str:
+    """The name of a text in a review. Without the ``secret``, which reviewers do not get, nobody can find the texts of a writer whose name they guess."""
+    return opaque_id(secret, by, task, seed, *([shots] if shots else []))
 
 
 def review_scores(reviews: pl.DataFrame, known: Iterable[str]) -> pl.DataFrame:
