@@ -1,5 +1,7 @@
 """One run of Vega per chart; the page, the SVG file and the PNG file come from it."""
 
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import altair as alt
@@ -89,3 +91,13 @@ def test_a_chart_gets_its_specification_once():
     assert to_spec(chart) is to_spec(chart)
     assert to_spec(bars("Others"))["title"] != to_spec(chart)["title"]
     assert to_spec(chart.having(width=10)) != to_spec(chart)
+
+
+def test_drawing_prints_nothing_and_fetches_nothing():
+    code = (
+        "from howsure.charts.bundle import _make; from howsure.charts.pictures import engine, svg; _make();"
+        "svg({'data': {'values': []}, 'mark': 'bar', 'encoding': {'x': {'field': 'no', 'type': 'temporal', 'scale': {'type': 'log'}}}});"
+        "assert not hasattr(engine(), 'get_config') or engine().get_config()['allowed_base_urls'] == []"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -55,7 +55,12 @@ def test_bars_are_models_and_lines_are_baselines(specs, results):
     measured = {(r.model, r.solver): r.average.value for r in results.rows if r.kind == "model"}
     assert bars.keys() == {(model, "implicit" if solver == "direct" else solver) for model, solver in measured}
     assert bars["amber-1", "explicit"] == pytest.approx(measured["amber-1", "explicit"])
-    assert {row["group"] for row in told if not row["label"]} == {"random (exact)", "largest", "people"}
+    assert {row["baseline"] for row in told if not row["label"]} == {"random (exact)", "largest", "people"}
+
+
+def test_models_and_baselines_have_a_legend_each(specs):
+    picture = svg(specs["averages-median"])
+    assert picture.count(">State<") == picture.count(">Baseline<") == 1
 
 
 def test_without_models_the_players_are_the_bars():

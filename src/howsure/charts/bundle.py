@@ -7,6 +7,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from howsure.charts.pictures import engine
 from howsure.errors import InputError, need
 from howsure.safe_io import cache_folder, write_atomic
 
@@ -60,6 +61,4 @@ def _version() -> str:
 
 
 def _make() -> str:
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle(_SNIPPET))
+    return str(engine().javascript_bundle(_SNIPPET))

@@ -6,15 +6,17 @@ Vega draws it without title and caption: a page shows them as text, and files ge
 from __future__ import annotations
 
 import json
+import logging
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 from howsure.charts.theme import FONT, TITLE
 from howsure.errors import MissingExtraError, need
 
-__all__ = ["can_draw", "figure_svg", "png", "svg"]
+__all__ = ["can_draw", "engine", "figure_svg", "png", "svg"]
 
 Spec = dict[str, Any]
 
@@ -60,10 +62,26 @@ def svg(spec: Spec) -> str:
 
 def png(spec: Spec) -> bytes:
     """The same picture with two dots per pixel."""
-    picture = svg(spec)
+    return bytes(engine().svg_to_png(svg(spec), scale=2))
+
+
+@cache
+def engine() -> ModuleType:
+    """What draws: vl-convert, with Vega inside. It fetches nothing, and its remarks about how it works are not printed."""
+    need("vl_convert", "charts", "Drawing a chart")
     import vl_convert
 
-    return bytes(vl_convert.svg_to_png(picture, scale=2))
+    if _is_second(vl_convert):
+        vl_convert.configure(allowed_base_urls=[], base_url=False)
+        for name in ("vl_convert", "swc_ecma_transforms_optimization"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    module: ModuleType = vl_convert
+    return module
+
+
+def _is_second(engine: ModuleType) -> bool:
+    """Whether it is version 2, which starts in a third of the time and has settings instead of arguments."""
+    return hasattr(engine, "configure")
 
 
 def _bare(spec: Spec) -> Spec:
@@ -77,10 +95,9 @@ def _parsed(spec: Spec) -> ElementTree.Element:
 
 @lru_cache(maxsize=_KEPT)
 def _through_vega(spec: str) -> str:
-    need("vl_convert", "charts", "Drawing a chart")
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+    """The picture that Vega draws; nothing is fetched for it."""
+    own = {} if _is_second(engine()) else {"allowed_base_urls": []}
+    return str(engine().vegalite_to_svg(spec, **own))
 
 
 def _head(spec: Spec) -> list[tuple[str, float, dict[str, str]]] | None:

@@ -184,15 +184,16 @@ def _estimates(told: Any) -> pl.DataFrame:
 
 def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[Chart, Chart]:
     """Bands and lines of baselines, across all bars."""
-    names = rows["group"].to_list()
+    rows = rows.rename({"group": "baseline"})  # a legend of their own: Vega-Lite joins legends of one column
+    names = rows["baseline"].to_list()
     hues, dashes = (
         [values[1:][place % (len(values) - 1)] for place in range(len(names))] for values in (PALETTE[1:], DASHES)
     )
     legend = {"symbolType": "stroke", "symbolSize": 250, "symbolStrokeWidth": 2.5, "columns": 4}
     told: dict[str, Any] = {"title": "Baseline", "legend": legend}
-    stroke = nominal("group", scale={"domain": names, "range": hues}, **told)
-    dash = nominal("group", scale={"domain": names, "range": dashes}, **told)
-    base = Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Baseline"), told=_AVERAGE))
+    stroke = nominal("baseline", scale={"domain": names, "range": hues}, **told)
+    dash = nominal("baseline", scale={"domain": names, "range": dashes}, **told)
+    base = Chart(rows).encode(tooltip=tooltips(rows, baseline=Field("baseline", "Baseline"), told=_AVERAGE))
     band = base.where("datum.low != null").mark("rect", color=LIGHT["edge"], opacity=0.25)
     return (
         band.encode(x=x | {"field": "low"}, x2={"field": "high"}),
