@@ -215,6 +215,8 @@ class TestGate:
         found, n_asked = self.ask(garbled)
         assert n_asked == 4
         assert "JSONDecodeError" in found[0]
+        no_text = UnicodeDecodeError("utf-16-be", b"\xff", 0, 1, "truncated data")
+        assert self.ask(no_text, "well") == (["well"], 2)
 
     def test_a_reply_without_choices_is_the_servers_failure_and_asked_for_again(self):
         assert self.ask(None, "well") == (["well"], 2)

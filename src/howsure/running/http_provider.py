@@ -156,7 +156,10 @@ class _Http(ModelAPI):
         reply = await client.post(self.path, content=body, headers=headers)
         if reply.status_code != 200:
             return self._failed(reply.status_code, reply.text, reply.headers.get("retry-after"))
-        said = reply.json()
+        try:
+            said = reply.json()
+        except (ValueError, RecursionError) as error:  # no JSON, no text at all, or nested without end
+            raise GarbledReplyError(f"the reply is no JSON: {reply.text[:100]!r}") from error
         if not isinstance(said, dict):
             raise GarbledReplyError(f"the reply is no JSON object: {reply.text[:100]!r}")
         if failed := _error_in(said):

@@ -532,7 +532,13 @@ def _storable(text: str) -> str:
 
 def _is_garbled(error: BaseException | None) -> bool:
     """Whether a reply had the status of success and a body that is none."""
-    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError", "GarbledReplyError"}
+    kinds = {
+        "JSONDecodeError",
+        "UnicodeDecodeError",
+        "APIResponseValidationError",
+        "ValidationError",
+        "GarbledReplyError",
+    }
     return error is not None and (type(error).__name__ in kinds or _is_garbled(error.__cause__))
 
 
