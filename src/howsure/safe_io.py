@@ -17,14 +17,17 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "Archive",
@@ -36,12 +39,14 @@ __all__ = [
     "read_bytes",
     "refuse_special",
     "temporary_folder",
+    "unpack",
     "write_atomic",
 ]
 
 _FREE_BYTES = 256 * 2**20  # below this no ratio is suspicious
 _HIGHEST_RATIO = 200  # JSON logs shrink 20 to 50 times; a bomb 1,000 times
 _LARGEST = 2**30  # unpacked bytes of one file or member
+_LARGEST_UNPACKED = 8 * 2**30  # bytes of a temporary file
 _LARGEST_JSON = 256 * 2**20  # unpacked bytes of one JSON member, whose text may take four times as many in memory
 _FREE_VALUES = 2_000_000  # a value of JSON takes up to about 80 bytes in memory
 _VALUES_A_BYTE = 4  # of the packed file; logs have about one
@@ -52,7 +57,16 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplemente
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # process numbers mean something here only
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 _LOCAL_HEADER = 30  # bytes before a member's name
-_ENTRY = struct.Struct("<4s4xHH4xLLLHHH8xL")  # of a member in the directory, before its name
+_ENTRY_MARK, _ENTRY_SIZE = b"PK\1\2", 46  # of a member in the directory, before its name
+_ENTRY_FIELDS = {  # where in an entry each number stands, and how many bytes it has
+    "flags": (8, 2),
+    "method": (10, 2),
+    "checksum": (16, 4),
+    "packed_size": (20, 4),
+    "size": (24, 4),
+    "name_size": (28, 2),
+    "start": (42, 4),
+}
 _END = struct.Struct("<4s6xHLLH")  # the end of the directory, before its comment
 _LONGEST_END = _END.size + 2**16
 _LARGE = 2**32 - 1  # in the place of a number that stands elsewhere because it takes more than four bytes
@@ -195,24 +209,41 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
 
 
 def gunzip(path: Path, limit: int | None = None) -> bytes:
-    """The unpacked bytes of a gzip file, refused when they grow beyond `limit` or beyond reason.
+    """The unpacked bytes of a gzip file, refused when they grow beyond `limit` or beyond reason."""
+    return b"".join(_gunzipped(path, _LARGEST if limit is None else limit))
+
+
+def unpack(path: Path) -> Path:
+    """A temporary file with the unpacked bytes of a gzip file, for files that are too large for memory."""
+    target = temporary_folder() / path.name.removesuffix(path.suffix)
+    try:
+        with target.open("wb") as stream:
+            for piece in _gunzipped(path, _LARGEST_UNPACKED):
+                stream.write(piece)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be unpacked ({error.strerror or error}). Make room or unpack it yourself."
+        ) from None
+    return target
+
+
+def _gunzipped(path: Path, most: int) -> Iterator[bytes]:
+    """The unpacked bytes, piece by piece.
 
     What is beyond reason depends on the packed bytes that were read so far, so that padding at the end does not count.
     """
-    most = _LARGEST if limit is None else limit
-    pieces, size = [], 0
+    size = 0
     try:
         with path.open("rb") as packed, gzip.GzipFile(fileobj=packed) as stream:
             while piece := stream.read(_PIECE):
-                pieces.append(piece)
                 size += len(piece)
                 if size > min(most, _FREE_BYTES + _HIGHEST_RATIO * packed.tell()):
                     raise InputError(
                         f"{path}: unpacks to more than {(size - len(piece)) / 2**20:,.0f} MB and was not read. Unpack it yourself if you trust it."
                     )
+                yield piece
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a whole gzip file ({error}). Make or fetch it again.") from None
-    return b"".join(pieces)
 
 
 def count_json_values(data: bytes) -> int:
@@ -244,18 +275,20 @@ class Archive:
         with ExitStack() as stack:
             try:
                 self._stream = stack.enter_context(path.open("rb"))
-                members, end = _directory(self._stream)
+                directory = _directory(self._stream)
             except PermissionError as error:
                 raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
-            except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
+            except (zipfile.BadZipFile, OSError, ValueError, OverflowError, struct.error) as error:
                 raise InputError(f"{path}: not a whole zip file ({error}). Make or fetch it again.") from None
-            self._refuse_overlaps(members, end)
-            self._members = {member.name: member for member in members}
-            for name in self._members:
-                if name.startswith("/") or (".." in name and "/../" in f"/{name}/".replace("\\", "/")):
-                    raise InputError(
-                        f"{path}: holds a member {name!r} that points outside the archive, and was not read."
-                    )
+            self._directory = directory
+            self._refuse_overlaps(directory)
+            self._places = {name: place for place, name in enumerate(directory.names)}
+            together = "\n".join(["", *directory.names])  # most archives need no look at each name
+            is_suspect = "\n/" in together or ".." in together
+            if outside := next((name for name in self._places if is_suspect and _points_outside(name)), None):
+                raise InputError(
+                    f"{path}: holds a member {outside!r} that points outside the archive, and was not read."
+                )
             self._close = stack.pop_all().close
 
     def __enter__(self) -> Archive:
@@ -265,12 +298,12 @@ class Archive:
         self._close()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._members
+        return name in self._places
 
     @property
     def names(self) -> list[str]:
         """The members, in the archive's order."""
-        return list(self._members)
+        return list(self._places)
 
     def read(self, name: str) -> bytes:
         """One member, unpacked."""
@@ -280,15 +313,15 @@ class Archive:
         """One member, unpacked, whose values as JSON fit in memory."""
         data = self._read(name, _LARGEST_JSON)
         n_values = count_json_values(data)
-        self._free_values -= max(0, n_values - _VALUES_A_BYTE * self._members[name].packed_size)
+        self._free_values -= max(0, n_values - _VALUES_A_BYTE * self._directory.member(self._places[name]).packed_size)
         if n_values > _MOST_VALUES or self._free_values < 0:
             raise InputError(f"{self.path}: member {name!r} holds {n_values:,} values of JSON and was not read.")
         return data
 
     def _read(self, name: str, most: int) -> bytes:
-        member = self._members.get(name)
-        if member is None:
+        if name not in self._places:
             raise InputError(f"{self.path}: has no member {name!r}.")
+        member = self._directory.member(self._places[name])
         if member.method not in _METHODS:
             raise InputError(f"{self.path}: member {name!r} is packed by a method that is not read here.")
         if name not in self._charged:
@@ -306,14 +339,17 @@ class Archive:
             raise InputError(f"{self.path}: member {name!r} does not have the size that the archive states.")
         return data
 
-    def _refuse_overlaps(self, members: Sequence[_Member], end: int) -> None:
-        following = end
-        for member in sorted(members, key=attrgetter("start"), reverse=True):
-            if member.start + _LOCAL_HEADER + member.name_size + member.packed_size > following:
-                raise InputError(
-                    f"{self.path}: member {member.name!r} overlaps another part of the archive. Make or fetch it again."
-                )
-            following = member.start
+    def _refuse_overlaps(self, directory: _Directory) -> None:
+        import numpy as np
+
+        start, end = directory.numbers["start"], directory.numbers["start"] + _LOCAL_HEADER
+        end = end + directory.numbers["name_size"] + directory.numbers["packed_size"]
+        order = np.argsort(start, kind="stable")
+        following = np.append(start[order][1:], directory.start)
+        if (wrong := order[end[order] > following]).size:
+            raise InputError(
+                f"{self.path}: member {directory.names[wrong[-1]]!r} overlaps another part of the archive. Make or fetch it again."
+            )
 
     def _unpacked(self, member: _Member) -> bytes:
         """The bytes of a member, at most one more than the directory states, with the right checksum."""
@@ -343,7 +379,6 @@ class Archive:
 class _Member(NamedTuple):
     """What an archive's directory says of a member."""
 
-    name: str
     flags: int
     method: int
     checksum: int
@@ -353,11 +388,28 @@ class _Member(NamedTuple):
     start: int
 
 
-def _directory(stream: IO[bytes]) -> tuple[list[_Member], int]:
-    """The members of a zip file in its order, and where the directory begins.
+class _Directory(NamedTuple):
+    """The members of an archive in its order, as columns, and where their list begins."""
 
-    Python's `zipfile` reads the directory of large or unusual archives; it takes four times as long, and an Inspect log has a member per sample.
+    names: list[str]
+    numbers: dict[str, npt.NDArray[np.int64]]
+    start: int
+
+    def member(self, place: int) -> _Member:
+        return _Member(*(int(self.numbers[name][place]) for name in _Member._fields))
+
+
+def _points_outside(name: str) -> bool:
+    return name.startswith("/") or (".." in name and "/../" in f"/{name}/".replace("\\", "/"))
+
+
+def _directory(stream: IO[bytes]) -> _Directory:
+    """The list of a zip file's members.
+
+    Python's `zipfile` reads the lists of large or unusual archives; it takes twenty times as long, and an Inspect log has a member per sample.
     """
+    import numpy as np
+
     size = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, size - _LONGEST_END))
     tail = stream.read()
@@ -367,13 +419,13 @@ def _directory(stream: IO[bytes]) -> tuple[list[_Member], int]:
         is_plain = start + length == size - len(tail) + place and place + _END.size + comment == len(tail)
         if is_plain and n < 2**16 - 1:
             stream.seek(start)
-            members = _entries(stream.read(length))
-            if members is not None and len(members) == n:
-                return members, start
+            found = _entries(stream.read(length), start)
+            if found is not None and len(found.names) == n:
+                return found
     with zipfile.ZipFile(stream) as archive:
-        members = [
+        infos = archive.infolist()
+        rows = [
             _Member(
-                name=info.filename,
                 flags=info.flag_bits,
                 method=info.compress_type,
                 checksum=info.CRC,
@@ -382,27 +434,46 @@ def _directory(stream: IO[bytes]) -> tuple[list[_Member], int]:
                 name_size=len(info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437")),
                 start=info.header_offset,
             )
-            for info in archive.infolist()
+            for info in infos
         ]
-        return members, archive.start_dir
+        table = np.array(rows, np.int64).reshape(len(rows), len(_Member._fields))
+        numbers = {name: table[:, place] for place, name in enumerate(_Member._fields)}
+        return _Directory([info.filename for info in infos], numbers, archive.start_dir)
 
 
-def _entries(directory: bytes) -> list[_Member] | None:
-    """The entries of a directory, or None where one is unusual: long, with an odd name, or something else."""
-    members, place, last = [], 0, len(directory) - _ENTRY.size
-    member, entry = _Member._make, _ENTRY.unpack_from
-    while place <= last:
-        mark, flags, method, checksum, packed_size, size, name_size, extra_size, comment_size, start = entry(
-            directory, place
-        )
-        place += _ENTRY.size
-        name = directory[place : place + name_size]
-        place += name_size + extra_size + comment_size
-        is_long = _LARGE in (packed_size, size, start)
-        if is_long or mark != b"PK\1\2" or b"\0" in name or not name.isascii():
-            return None
-        members.append(member((name.decode(), flags, method, checksum, packed_size, size, name_size, start)))
-    return members if place == len(directory) else None
+def _entries(directory: bytes, start: int) -> _Directory | None:
+    """The entries of a directory, or None where one is unusual: long, with an odd name, or something else.
+
+    Where the mark that begins an entry stands, an entry begins, if each entry's length leads to the next mark.
+    """
+    import numpy as np
+
+    letters = np.frombuffer(directory, np.uint8)
+    is_first = letters[:-3] == _ENTRY_MARK[0]
+    place = np.flatnonzero(is_first)
+    for offset in (1, 2, 3):
+        place = place[letters[place + offset] == _ENTRY_MARK[offset]]
+    if not place.size or place[0] or place[-1] + _ENTRY_SIZE > len(directory):
+        return None
+
+    def number(offset: int, n_bytes: int) -> npt.NDArray[np.int64]:
+        total = np.zeros(len(place), np.int64)
+        for i in range(n_bytes):
+            total += letters[place + offset + i].astype(np.int64) << (8 * i)
+        return total
+
+    numbers = {name: number(offset, n_bytes) for name, (offset, n_bytes) in _ENTRY_FIELDS.items()}
+    name_start = place + _ENTRY_SIZE
+    name_end = name_start + numbers["name_size"]
+    entry_end = name_end + number(30, 2) + number(32, 2)  # after further fields and a comment
+    if not np.array_equal(entry_end, np.append(place[1:], len(directory))):
+        return None
+    if any(int(numbers[name].max()) == _LARGE for name in ("packed_size", "size", "start")):
+        return None
+    text = directory.decode("latin-1")
+    names = [text[a:b] for a, b in zip(name_start.tolist(), name_end.tolist(), strict=True)]
+    together = "".join(names)
+    return _Directory(names, numbers, start) if together.isascii() and "\0" not in together else None
 
 
 def _unzstd(packed: bytes, most: int) -> bytes:

@@ -28,7 +28,7 @@ from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
-__all__ = ["Content", "Log", "Sample", "Score", "Settings", "complete_contents", "is_log", "read_log"]
+__all__ = ["Content", "Log", "Sample", "Score", "Settings", "is_log", "read_log", "whole_contents"]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
@@ -269,23 +269,25 @@ def read_log(path: Path, family: str | None) -> Log:
     return log
 
 
-def complete_contents(log: Log) -> None:
-    """Read the whole samples of a log where their summaries cut the content short."""
-    cut = [sample for sample in log.samples or [] if sample.content and sample.content.is_cut]
-    if not cut or log.path.suffix != ".eval":  # a JSON file holds whole samples
-        return
-    with Archive(log.path) as archive:
-        for sample in cut:
-            member = _member(sample)
-            whole: Sample = _parsed(Sample, archive.read(member), f"{log.path}: {member}")
+def whole_contents(path: Path, samples: Iterable[tuple[str, int]]) -> list[str | None]:
+    """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short."""
+    with Archive(path) as archive:
+        found = []
+        for name, epoch in samples:
+            member = f"samples/{name}_epoch_{epoch}.json"
+            whole: Sample = _parsed(Sample, archive.read(member), f"{path}: {member}")
             _identify(whole)
-            sample.content = whole.content and Content(whole.content.item, is_cut=False)
+            found.append(whole.content.item if whole.content else None)
+    return found
 
 
 def _identify(sample: Sample) -> None:
     """Put a hash in the place of what the sample asks."""
-    if sample.input is not None:
-        sample.content = _content(sample.input, sample.target, sample.choices)
+    asked, target = sample.input, sample.target
+    if type(asked) is str and type(target) is str and not sample.choices:  # as below, but ten times as fast
+        sample.content = _hashed(f"[{_quoted(asked)}, {_quoted(target)}, null]")
+    elif asked is not None:
+        sample.content = _content(asked, target, sample.choices)
     sample.input = sample.target = sample.choices = None
 
 
@@ -297,10 +299,10 @@ def _content(asked: Any, target: Any, choices: Any) -> Content:
         targets = target or [] if target is None or isinstance(target, list) else [target]
         target = sorted(str(choice_by_letter.get(str(one), one)) for one in targets)
         choices = sorted(map(str, choices))
-    if type(question) is str and type(target) is str and not choices:  # as below, but ten times as fast
-        item = f"[{_quoted(question)}, {_quoted(target)}, null]"
-    else:
-        item = _encoded([question, target, choices or None])
+    return _hashed(_encoded([question, target, choices or None]))
+
+
+def _hashed(item: str) -> Content:
     is_cut = (_TRUNCATED in item or '"(' in item) and _CUT.search(item) is not None
     return Content(hashlib.blake2b(item.encode(), digest_size=8).hexdigest(), is_cut)
 
@@ -339,13 +341,15 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
             for name, summary in samples.items():
                 samples[name] = _told(summary, archive, family, is_suspect=is_suspect)
         others: list[Sample] = [_parsed(Sample, archive.read_json(name), f"{path}: {name}") for name in without_summary]
-        log.samples = list((samples | _latest(others) | samples).values())  # the summaries count, and come first
+        if others:
+            samples = samples | _latest(others) | samples  # the summaries count, and come first
+        log.samples = list(samples.values())
         return log
 
 
 def _latest(samples: Iterable[Sample]) -> dict[str, Sample]:
     """The samples, each once, by the archive's member that holds it: one that was run anew is written again, and the last writing counts."""
-    return {_member(sample): sample for sample in samples}
+    return {f"samples/{sample.id}_epoch_{sample.epoch}.json": sample for sample in samples}
 
 
 def _member(sample: Sample) -> str:
@@ -402,7 +406,8 @@ def _may_be_edited(archive: Archive) -> bool:
     complete, where Inspect's ``write_eval_log`` makes one batch of all, and a retry puts what it takes over before its start.
     """
     names = archive.names
-    return names[0] != _START or sum(name.startswith(_JOURNAL) for name in names) < 2
+    batches = (name for name in names if name.startswith(_JOURNAL))
+    return names[0] != _START or next(batches, None) is None or next(batches, None) is None
 
 
 def _summaries(archive: Archive) -> Iterable[Sample]:
@@ -425,10 +430,9 @@ def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: 
     if not (is_suspect or lacks_family):
         return summary
     member = _member(summary)
-    whole = archive.read_json(member)
-    if not (lacks_family or _TOLD_IN_FULL.search(whole)):
+    if not (lacks_family or _TOLD_IN_FULL.search(archive.read(member))):
         return summary
-    sample: Sample = _parsed(Sample, whole, f"{archive.path}: {member}")
+    sample: Sample = _parsed(Sample, archive.read_json(member), f"{archive.path}: {member}")
     return sample
 
 
