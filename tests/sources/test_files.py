@@ -1,6 +1,9 @@
 """Any csv, tsv, jsonl or parquet file, and the mappings that say how its columns are read."""
 
+import csv
 import gzip
+import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.sources import account, read, recognise
 from howsure.sources._sniff import keys
 from howsure.sources.files import ColumnMapping, load_mapping, save_mapping
-from howsure.tables import Attempts, Ratings, Scores
+from howsure.tables import Attempts, Ratings, Scores, frames, text_lines, text_tables
 from howsure.tables.frames import write_frame
 
 ATTEMPTS = {"subject": ["a"], "kind": ["model"], "task": ["t"], "attempt": [1], "score": [0.5]}
@@ -363,3 +366,54 @@ def test_letters_of_windows_are_read_and_said(tmp_path):
     table = read(tmp_path / "x.csv")
     assert set(table.frame["task"]) == {"Übung – 1", "„Übung“"}
     assert "Windows-1252 letters, not UTF-8" in table.notes[0]
+
+
+def _table_with_texts(n: int, mark: str = ",") -> str:
+    """Answers with separators, quotes, line breaks and formulas in them, and blank lines between."""
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter=mark, lineterminator="\n")
+    writer.writerow(["model", "item", "score", "answer", ""])
+    texts = ["plain", f"a{mark} b", 'he said "7"', "two\nlines", "=1+1", "", "ünï"]
+    for number in range(n):
+        writer.writerow([f"m{number % 3}", number // 3, number % 2, texts[number % 7], ""])
+        made.write("\n" if number % 11 == 0 else "")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl.gz"])
+def test_a_large_file_is_read_in_blocks_with_the_same_rows(tmp_path, monkeypatch, ending):
+    path = tmp_path / f"answers.{ending}"
+    text = _table_with_texts(300, "\t" if ending == "tsv" else ",")
+    if ending == "jsonl.gz":
+        rows = csv.DictReader(io.StringIO(text))
+        text = "".join(json.dumps({k: v for k, v in row.items() if k}) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith(".gz") else text.encode())
+    whole = read(path, cache=False).frame
+    monkeypatch.setattr(frames, "_LARGE_LINES", 1000)
+    monkeypatch.setattr(frames, "_LARGE_PACKED", 100)
+    for module in (text_lines, text_tables):
+        monkeypatch.setattr(module, "BLOCK", 700)
+    part = frames.parts_of(path)[0].parsed()
+    assert "PARQUET" in part.rows.explain().upper()  # not in memory
+    in_blocks = read(path, cache=False).frame
+    assert in_blocks.equals(whole)
+    assert len(whole) == 300
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize(
+    ("line", "says"), [("m1,7", "2 fields"), ("m1,7,1,a,,b", "6 fields"), ('m1,7,1,"open', "quotes")]
+)
+def test_a_faulty_record_of_a_large_file_is_named_as_in_a_small_one(tmp_path, monkeypatch, ending, line, says):
+    path = tmp_path / f"answers.{ending}"
+    text = (_table_with_texts(300) + line + "\n").encode()
+    path.write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
+    with pytest.raises(InputError, match=says) as small:
+        read(path, cache=False)
+    monkeypatch.setattr(frames, "_LARGE_LINES", 1000)
+    monkeypatch.setattr(frames, "_LARGE_PACKED", 100)
+    for module in (text_lines, text_tables):
+        monkeypatch.setattr(module, "BLOCK", 700)
+    with pytest.raises(InputError) as large:
+        read(path, cache=False)
+    assert str(large.value) == str(small.value)

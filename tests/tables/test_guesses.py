@@ -1,5 +1,6 @@
 """Tables as people have them: read on the first try where one reading is possible, asked about where two are."""
 
+import csv
 import json
 
 import pandas as pd
@@ -11,7 +12,7 @@ from howsure.errors import InputError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
 from howsure.sources.files import guess, load_mapping, save_mapping
-from howsure.tables import Attempts, Scores, guesses, untidy
+from howsure.tables import Attempts, Scores, printed_tables, untidy, value_profiles
 
 RIGHT = {"ann": [1, 1, 0, 1], "bob": [0, 1, 0, 0]}
 MEANS = {"ann": 0.75, "bob": 0.25}
@@ -172,6 +173,68 @@ UGLY = {
         "x.csv",
         wide(str).replace("model,", ",", 1),
         "the column without a name → subject",
+    ),
+    "LaTeX": (
+        "x.tex",
+        "\\begin{tabular}{lcccc}\n\\toprule\n\\textbf{Model} & q0 & q1 & q2 & q3 \\\\ % names\n\\midrule\n"
+        + "".join(
+            f"{model} & " + " & ".join(f"$\\mathbf{{{r}}}$" for r in RIGHT[model]) + " \\\\[2pt]\n" for model in RIGHT
+        )
+        + "\\bottomrule\n\\end{tabular}\n",
+        "the first table of a LaTeX file",
+    ),
+    "printed by pandas": (
+        "x.txt",
+        pd.DataFrame(
+            [(m, f"q{i}", r) for m in RIGHT for i, r in enumerate(RIGHT[m])], columns=["llm", "item", "score"]
+        ).to_string()
+        + "\n\n[8 rows x 3 columns]\n",
+        "fields separated by blanks; row numbers in the column without a name left out",
+    ),
+    "JSON with comments": (
+        "x.json",
+        "// from a notebook\n[\n"
+        + "".join(
+            f' {{"model": "{m}", "id": {i}, "score": {r}}}, // {r}\n' for m in RIGHT for i, r in enumerate(RIGHT[m])
+        )
+        + "]\n",
+        "comments left out; commas before closing brackets left out",
+    ),
+    "objects over several lines": (
+        "x.jsonl",
+        "\n".join(
+            json.dumps({"model": m, "id": i, "score": r}, indent=1) for m in RIGHT for i, r in enumerate(RIGHT[m])
+        ),
+        "objects over several lines",
+    ),
+    "NaN": (
+        "x.jsonl",
+        "\n".join(
+            json.dumps({"model": m, "id": i, "score": r})
+            for m in RIGHT
+            for i, r in enumerate([*RIGHT[m], float("nan")])
+        ),
+        "NaN read as missing (2); 2 blanks left out",
+    ),
+    "circles": (
+        "x.csv",
+        lines("model,item,result", lambda m, i, r: (m, i, "🟢" if r else "🔴")),
+        "🔴 = 0, 🟢 = 1",
+    ),
+    "intervals in brackets": (
+        "x.csv",
+        lines("model,item,score", lambda m, i, r: (m, i, f'"{r}.0 [{r - 0.1:.2f}, {r + 0.1:.2f}]"')),
+        "of score, only the number is read (1.0 [0.90, 1.10])",
+    ),
+    "objects of items": (
+        "x.json",
+        json.dumps({f"q{i}": {m: bool(RIGHT[m][i]) for m in RIGHT} for i in range(4)}),
+        "names of objects → task; columns ann, bob → subject",
+    ),
+    "errors": (
+        "x.csv",
+        lines("model,item,verdict", lambda m, i, r: (m, i, "PASS" if r else "FAIL")) + "ann,9,ERROR\n",
+        "1 error left out (--errors wrong counts them as wrong); fail = 0, pass = 1",
     ),
 }
 
@@ -474,7 +537,7 @@ def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
     rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
     (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
     many = sources.read(tmp_path / "x.tsv", table="attempts")
-    for module in (guesses, untidy):
+    for module in (value_profiles, untidy):
         monkeypatch.setattr(module, "MANY_COLUMNS", 10**6)
     few = sources.read(tmp_path / "x.tsv", table="attempts")
     assert many.frame.equals(few.frame)
@@ -734,3 +797,51 @@ def test_what_only_looks_like_two_rows_of_names_is_refused(tmp_path, text):
     (tmp_path / "levels.csv").write_text(text)
     with pytest.raises(InputError):
         sources.read(tmp_path / "levels.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["model,item,verdict\na,1,C\na,2,ERROR\na,3,\nb,1,I\n", "model,q1,q2\na,1,error\nb,,0\n"]
+)
+def test_errors_among_verdicts_follow_the_policy_and_are_accounted_for(tmp_path, text):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    account = sources.account(path)
+    assert account.left_out["ended in an error (--errors wrong counts them as wrong)"] == 1
+    assert account.n_used == 2
+    assert account.n_unexplained == 0
+    wrong = sources.read(path, errors="wrong")
+    assert wrong.frame.filter(subject="a")["score"].to_list() == [1.0, 0.0]
+    assert "1 error counted as wrong" in wrong.notes[0]
+
+
+def test_rewards_below_zero_are_no_shares_with_mistakes(tmp_path):
+    (tmp_path / "x.csv").write_text("model,task,reward\na,t1,-1.5\na,t2,2.0\nb,t1,0.5\nb,t2,-0.2\n")
+    table = sources.read(tmp_path / "x.csv")
+    assert table.frame["score"].to_list() == [-1.5, 2.0, 0.5, -0.2]
+    assert "reward as it is, higher is better" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        (r"\multirow{2}{*}{\textbf{A}}", "A"),
+        (r"\underline{{\bf 88.7}}", "88.7"),
+        (r"88.7\,$\pm$\,0.3", "88.7 ± 0.3"),
+        (r"88.7\textsuperscript{a}", "88.7"),
+        (r"12\%", "12%"),
+        (r"\frac{1}{2}", r"\frac{1}{2}"),  # unknown commands stay, so that the cell is no number
+    ],
+)
+def test_cells_of_latex(cell, read):
+    table = printed_tables.latex_table(rf"\begin{{tabular}}{{ll}} {cell} & x \\ \end{{tabular}}".encode()).decode()
+    assert next(csv.reader([table.splitlines()[0]]))[0] == read
+
+
+@pytest.mark.parametrize(
+    "text", ["\\begin{tabular}{l}" * 20_000, "{" + "/*" * 20_000, "[{" + ", " * 50_000, "\n" * 50_000]
+)
+def test_texts_that_make_patterns_slow_are_read_quickly(tmp_path, text):
+    for ending in ("tex", "json", "jsonl", "txt"):
+        (tmp_path / f"x.{ending}").write_text(text)
+        with pytest.raises(InputError):
+            sources.read(tmp_path / f"x.{ending}")

@@ -25,7 +25,7 @@ __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recogni
 
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
-OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
+OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "errors", "wanted"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ def read(
     mapping: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     better: str | None = None,
+    errors: str | None = None,
     wanted: str | None = None,
     kind: type[Table] | None = None,
 ) -> Table:
@@ -76,6 +77,7 @@ def read(
         mapping=mapping,
         decimal=decimal,
         better=better,
+        errors=errors,
         wanted=wanted,
         is_part=kind is not None,
     )
@@ -90,7 +92,9 @@ def read(
     n_blank = sum(one.n_blank for one in guesses)
     n_invalid = sum(one.part.rows.select(pl.len()).collect().item() for one in guesses) - len(made)
     n_total = sum(one.n_total for one in guesses)
-    saw(len(made) + n_invalid + n_blank + n_total)
+    n_errored = sum(one.n_errored for one in guesses)
+    saw(len(made) + n_invalid + n_blank + n_total + n_errored)
+    leave_out("ended in an error (--errors wrong counts them as wrong)", n_errored)
     leave_out("of a row that sums up the others", n_total)
     leave_out("no score", n_blank)
     leave_out("declared invalid", n_invalid)
@@ -149,6 +153,7 @@ def guess(
     mapping: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     better: str | None = None,
+    errors: str | None = None,
     wanted: str | None = None,
     is_part: bool = False,
 ) -> list[Guess]:
@@ -172,6 +177,7 @@ def guess(
                 divide_by=divide_by if divide_by != 1 else saved.divide_by,
                 decimal=decimal or saved.decimal,
                 better=better or saved.better,
+                errors=errors,
                 is_part=is_part or len(files) + len(frames) > 1,
             )
         )

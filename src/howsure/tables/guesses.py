@@ -9,50 +9,32 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
-from howsure.tables import TABLES, Attempts, Ratings, Scores, Table
+from howsure.tables import Attempts, Scores, Table
 from howsure.tables.columns import typed
 from howsure.tables.frames import Part
-from howsure.tables.known_words import (
-    ABOUT_MODELS,
-    ALIASES,
-    ASKED,
-    BENCHMARK,
-    COUNTED,
-    ELO,
-    FILLERS,
-    INDEX,
-    ITEM,
-    NO_NAME,
-    SCORE,
-    SUMMARIES,
-    TOTALS,
-    WEAK,
-    WORDS,
-)
+from howsure.tables.known_words import ALIASES, ELO, ERRORED, INDEX, SCORE, TOTALS
 from howsure.tables.metrics import is_grade, is_higher_better, is_share
-from howsure.tables.untidy import (
-    COMMA,
-    MANY_COLUMNS,
-    NUMBER,
-    PERCENT,
-    Requested,
-    plain_name,
-    shown_name,
-    text_of,
-    tidied,
+from howsure.tables.table_choice import (
+    EACH,
+    assigned,
+    at,
+    fitting_table,
+    key_of,
+    lacks_subject,
+    refuse_lacking,
+    refuse_unknown,
+    with_score,
 )
+from howsure.tables.untidy import Requested, plain_name, shown_name, text_of, tidied
+from howsure.tables.value_profiles import ColumnValues, is_benchmark, meanings, parsed, profile
 
 __all__ = ["Guess", "read_as"]
 
-EACH = "*"
-"""In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
-
-_EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _MOST_ITEMS = 2_000_000
 
 
@@ -68,44 +50,9 @@ class Guess:
     divide_by: float
     n_blank: int = 0
     n_total: int = 0
+    n_errored: int = 0
     why: str = ""
     """As which table it is read, where another one is possible."""
-
-
-@dataclass(frozen=True)
-class _Values:
-    """What the values of a column look like."""
-
-    name: str
-    dtype: pl.DataType
-    n: int
-    missing: int
-    percent: int
-    comma: int
-    either: int
-    n_words: int
-    small: int
-    big: int
-    words: tuple[str, ...]
-    other: int
-    low: float | None
-    high: float | None
-    is_whole: bool
-
-    @property
-    def is_score_like(self) -> bool:
-        """Numbers, shares or words for right and wrong, and nothing else."""
-        return not self.other and self.n > self.missing
-
-    @property
-    def is_written(self) -> bool:
-        """Whether the numbers are written in a way that has to be changed."""
-        return bool(self.percent or self.comma or self.n_words)
-
-    @property
-    def is_mistake(self) -> bool:
-        """Whether numbers above 1 stand between shares: they are wrong values, not another scale."""
-        return bool(self.big and self.big <= self.small)
 
 
 def read_as(
@@ -118,6 +65,7 @@ def read_as(
     divide_by: float = 1,
     decimal: str | None = None,
     better: str | None = None,
+    errors: str | None = None,
     is_part: bool = False,
 ) -> Guess:
     """One input under our names, and what was assumed about it.
@@ -140,6 +88,8 @@ def read_as(
         The decimal mark, where values such as 1,234 leave it open.
     better : {"higher", "lower"}, optional
         Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
+    errors : {"drop", "wrong"}, optional
+        What becomes of attempts with a word for an error in the place of their score: they are left out, or count as 0.
     is_part : bool, default False
         Attempts keep their numbers, because only those of all inputs together run 1, 2, …
 
@@ -148,15 +98,17 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = Requested(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
+    asked = Requested(
+        dict(rename or {}), dict(fill or {}), divide_by, decimal, better, at(part), errors=errors, is_part=is_part
+    )
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
     names = part.rows.collect_schema().names()
     asked = _with_elo(part, names, asked)
-    chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
-    _refuse_unknown(part, chosen, names, asked)
-    ours = _assigned(chosen, names, asked)
+    chosen, why = (table, "") if table else fitting_table(part, names, wanted, asked)
+    refuse_unknown(part, chosen, names, asked)
+    ours = assigned(chosen, names, asked)
     return _Columns(part, chosen, ours, asked).guess(why, n_blank)
 
 
@@ -165,179 +117,8 @@ def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
     found = [name for name in names if plain_name(name) in ELO]
     if len(found) != 1 or asked.rename or {plain_name(name) for name in names} & {*SCORE}:
         return asked
-    others = _profile(part, [name for name in names if name not in found])
-    return asked if any(_is_benchmark(one, asked) for one in others) else replace(asked, rename={"score": found[0]})
-
-
-def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Requested) -> tuple[type[Table], str]:
-    """The table whose needed columns are all there, by name first, then by the names that people use for them, and why this one.
-
-    What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
-    """
-    there = {plain_name(name) for name in names} | set(asked.rename) | set(asked.fill)
-    exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
-    if wanted in exact or (wanted and not exact):
-        return wanted, ""
-    if len(exact) == 1:
-        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0], ""
-    found = exact or [one for one in TABLES.values() if _is_fit(one, names, asked)]
-    if wanted in found:
-        return wanted, ""
-    if len(found) == 1:
-        return found[0], ""
-    if (
-        Attempts in found and there & {*BENCHMARK} and there & {*ITEM}
-    ):  # rows per item of a benchmark: no published scores
-        return Attempts, ""
-    either = "attempts (--table scores reads one published score per model and benchmark instead)"
-    if found and {*found} <= {Attempts, Scores}:
-        return Attempts, either
-    if found:
-        told = [name for name, one in TABLES.items() if one in found]
-        raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
-    if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
-        return Attempts, either
-    is_rated = "rater" in _tried(Ratings, names, asked)
-    if part.path and not is_rated and _lacks_subject({*_assigned(Attempts, names, asked), *asked.fill}):
-        return Attempts, ""
-    if not is_rated and {"subject", "score"} <= {*_assigned(Attempts, names, asked)}:
-        return Attempts, ""
-    lacks = {
-        one: [name for name in one.needed() if name not in _with_score(set(_tried(one, names, asked)))]
-        for one in TABLES.values()
-    }
-    nearest = min(lacks, key=lambda one: len(lacks[one]) / len(one.needed()))
-    return _refuse_lacking(part, nearest, lacks[nearest], names)
-
-
-def _lacks_subject(there: set[str]) -> bool:
-    """Whether attempts have items and scores, but nobody who made them: the file may be named after the model."""
-    return {"task", "score"} <= _with_score(there) and "subject" not in there
-
-
-def _is_fit(table: type[Table], names: Sequence[str], asked: Requested) -> bool:
-    there = _with_score({*_tried(table, names, asked), *asked.fill})
-    if table is Attempts and there & {"domain", "n"}:  # each benchmark is then one task; counted items need no names
-        there |= {"task"}
-    return {*table.needed()} <= there
-
-
-def _tried(table: type[Table], names: Sequence[str], asked: Requested) -> dict[str, str]:
-    """As `_assigned`; what could be two columns of ratings or votes is no reason to ask, since most tables are neither."""
-    try:
-        return _assigned(table, names, asked)
-    except InputError:
-        if table in (Attempts, Scores):
-            raise
-        return {}
-
-
-def _with_score(names: set[str]) -> set[str]:
-    return names | {"score"} if {"n", "n_success"} <= names else names
-
-
-def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: Requested) -> None:
-    known = [column.name for column in table.columns]
-    for ours in (*asked.rename, *asked.fill):
-        if ours not in known:
-            raise OptionError.unknown(f"column of {table.__name__}", ours, known)
-    for ours, theirs in asked.rename.items():
-        if theirs not in (*names, EACH):
-            near = closest(theirs, names)
-            hint = f"Did you mean {near!r}?" if near else f"The columns are: {', '.join(names) or 'none'}."
-            raise InputError(f"{_at(part)}no column {theirs!r} to use as {ours!r}. {hint}")
-
-
-def _assigned(table: type[Table], names: Sequence[str], asked: Requested) -> dict[str, str]:
-    """Our column → theirs, by what was asked, by name, and by the names that people use."""
-    found = dict(asked.rename)
-    free = [name for name in names if name not in found.values()]
-    by_plain: dict[str, list[str]] = {}
-    for name in free:
-        by_plain.setdefault(plain_name(name), []).append(name)
-    closed = {*found, *asked.fill, *(["score"] if EACH in found.values() else [])}
-    open_columns = [column for column in table.columns if column.name not in closed]
-    for column in open_columns:  # exact names first, so that no alias takes them
-        if table is Attempts and column.name in ("sample", "epoch"):
-            continue
-        if column.name in free:
-            found[column.name] = column.name
-        elif len(by_plain.get(column.name, [])) == 1:
-            found[column.name] = by_plain[column.name][0]
-    for aliases in (ALIASES[table], WEAK):
-        for column in open_columns:
-            if column.name in found:
-                continue
-            candidates = [
-                name
-                for alias in aliases.get(column.name, ())
-                for name in by_plain.get(alias, [])
-                if name not in found.values()
-            ]
-            if len(candidates) == 1 or (candidates and aliases is WEAK):
-                found[column.name] = candidates[0]
-            elif candidates and column.required and not column.by_default:
-                told = " or ".join(repr(name) for name in candidates)
-                raise InputError(
-                    f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
-                )
-    _assign_loosely(table, found, closed, names, by_plain)
-    if table is not Attempts:
-        return found
-    late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
-    return _with_counts(found | {name: name for name in late})
-
-
-def _assign_loosely(
-    table: type[Table],
-    found: dict[str, str],
-    closed: set[str],
-    names: Sequence[str],
-    by_plain: Mapping[str, Sequence[str]],
-) -> None:
-    """Columns for who and what where no name says it outright: "Which model?", "Task name", a prompt, names of rows as pandas writes them."""
-    free = [name for name in names if name not in found.values()]
-    who, what = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}.get(table, ("", ""))
-    for ours in (one for one in (who, what) if one and one not in {*found, *closed}):
-        cores = [name for name in free if _core(name) in (ours, *ALIASES[table].get(ours, ()))]
-        if len(cores) == 1:
-            found[ours] = cores[0]
-            free.remove(cores[0])
-    if table is Attempts and "score" in found and not {"task", "domain"} & {*found, *closed}:
-        asks = [name for word in ASKED for name in by_plain.get(word, []) if name in free]
-        found |= {"task": asks[0]} if asks else {}
-    if who and who not in {*found, *closed} and names and plain_name(names[0]) in NO_NAME:
-        found[who] = names[0]
-
-
-def _with_counts(found: dict[str, str]) -> dict[str, str]:
-    """Beside a number of attempts, `correct` counts; a number alone says nothing."""
-    if "n" in found and "n_success" not in found and plain_name(found.get("score", "")) in COUNTED:
-        found["n_success"] = found.pop("score")
-    if "n" in found and not {"n_success", "score"} & set(found):
-        del found["n"]
-    if "n_success" in found and "n" not in found:
-        del found["n_success"]
-    return found
-
-
-def _key_of(table: type[Table], ours: Mapping[str, str]) -> tuple[str, str] | None:
-    """In a wide table: our column that is there, and the one whose values are the other columns' names."""
-    pairs = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}
-    if table not in pairs:
-        return None
-    who, what = pairs[table]
-    for one, other in ((who, what), (what, who)):
-        if ours.get(other) == EACH or (
-            one in ours and other not in ours and "score" not in ours and "n_success" not in ours
-        ):
-            return one, other
-    return None
-
-
-def _is_wide(part: Part, table: type[Table], ours: Mapping[str, str]) -> bool:
-    free = [name for name in part.rows.collect_schema().names() if name not in ours.values()]
-    return _key_of(table, ours) is not None and any(values.is_score_like for values in _profile(part, free))
+    others = profile(part, [name for name in names if name not in found])
+    return asked if any(is_benchmark(one, asked) for one in others) else replace(asked, rename={"score": found[0]})
 
 
 class _Columns:
@@ -350,12 +131,12 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
-        self._n_blank = self._n_total = 0
+        self._n_blank = self._n_total = self._n_errored = 0
 
     def guess(self, why: str, n_blank: int) -> Guess:
         """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
         self._tell_blanks(n_blank)
-        if self._table is Attempts and self._part.path and _lacks_subject({*self._ours, *self._fill}):
+        if self._table is Attempts and self._part.path and lacks_subject({*self._ours, *self._fill}):
             self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
             self._told.append(f"subject = {self._fill['subject']}, the name of the file")
         if self._table in (Attempts, Scores):
@@ -372,8 +153,8 @@ class _Columns:
         displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
         rows = self._part.rows.drop(displaced).rename(moved)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self._fill.items())
-        if self._n_blank and not self._part.collect(rows.select(pl.len())).item():
-            raise InputError(f"{_at(self._part)}none of the {self._n_blank:,} rows has a score.")
+        if (self._n_blank or self._n_errored) and not self._part.collect(rows.select(pl.len())).item():
+            raise InputError(f"{at(self._part)}none of the {self._n_blank + self._n_errored:,} rows has a score.")
         told = "; ".join([*([", ".join(changed)] if changed else []), *self._told])
         part = replace(self._part, rows=rows, is_parsed=True)
         return Guess(
@@ -385,6 +166,7 @@ class _Columns:
             divide_by=self._divide_by,
             n_blank=self._n_blank,
             n_total=self._n_total,
+            n_errored=self._n_errored,
             why=why,
         )
 
@@ -416,9 +198,9 @@ class _Columns:
             self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others left out")
 
     def _refuse_lacking(self) -> None:
-        there = _with_score({*self._ours, *self._fill})
+        there = with_score({*self._ours, *self._fill})
         if missing := [name for name in self._table.needed() if name not in there]:
-            _refuse_lacking(self._part, self._table, missing, self._names)
+            refuse_lacking(self._part, self._table, missing, self._names)
 
     def _tell_merged_names(self) -> None:
         """Say which names are written as a number and as a text: 1 and "1" are read as one."""
@@ -438,13 +220,13 @@ class _Columns:
             self._ours["task"] = self._mapping["task"] = self._ours.pop("domain")  # each benchmark is one task
             self._mapping.pop("domain", None)
         self._use_only_number()
-        key = _key_of(self._table, self._ours)
+        key = key_of(self._table, self._ours)
         if key:
             self._melt(*key)
         elif is_attempts and "task" not in {*self._ours, *self._fill} and "n" in self._ours and "subject" in self._ours:
             self._count_items()
         elif "score" in self._ours:
-            self._convert_score(_profile(self._part, [self._ours["score"]])[0])
+            self._convert_score(profile(self._part, [self._ours["score"]])[0])
         if is_attempts:
             self._counts()
             self._attempts()
@@ -457,7 +239,7 @@ class _Columns:
             return
         taken = [self._ours[name] for name in self._ours if name not in ("seconds", "cost", "tokens", "minutes")]
         free = [name for name in self._names if name not in taken and plain_name(name) not in INDEX]
-        candidates = [values.name for values in _profile(self._part, free) if values.is_score_like]
+        candidates = [values.name for values in profile(self._part, free) if values.is_score_like]
         if len(candidates) == 1:
             self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs != candidates[0]}
             self._mapping = {ours: theirs for ours, theirs in self._mapping.items() if theirs != candidates[0]}
@@ -466,8 +248,8 @@ class _Columns:
     def _melt(self, one: str, other: str) -> None:
         """Turn a column per task or model into rows."""
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
-        profiles = _profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
-        scored = [values for values in profiles if _is_benchmark(values, self._asked)]
+        profiles = profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
+        scored = [values for values in profiles if is_benchmark(values, self._asked)]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
         is_long = (
             len(scored) == 1 and names_beside and EACH not in self._ours.values()
@@ -520,10 +302,11 @@ class _Columns:
         if percents and self._asked.divide_by == 1:
             self._told.append("percentages divided by 100")
         if words:
-            self._told.append(_meanings(words))
+            self._told.append(meanings(words))
         if numbers:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
+        self._tell_errors(sum(values.errored for values in scored))
 
     def _without_totals(self, held: pl.DataFrame, one: str) -> pl.DataFrame:
         """Leave out rows such as Average and Total, which sum up the others."""
@@ -548,20 +331,20 @@ class _Columns:
         known = [ours for ours, aliases in ALIASES[self._table].items() if word == ours or word in aliases]
         if known and not any(value not in (None, "") for value in first[1:]):
             raise InputError(
-                f"{_at(self._part)}its first row ({first[0]!r} and blanks) is a second row of names, as pivot tables have it. "
+                f"{at(self._part)}its first row ({first[0]!r} and blanks) is a second row of names, as pivot tables have it. "
                 f"Delete the row and write {first[0]!r} above the first column, if that is what it contains."
             )
 
-    def _refuse_mixed(self, scored: Sequence[_Values], percents: Sequence[str]) -> None:
+    def _refuse_mixed(self, scored: Sequence[ColumnValues], percents: Sequence[str]) -> None:
         """Columns from 0 to 1 beside percentages may be either."""
         small = [v for v in scored if v.name not in percents and v.small and not v.words]
         if percents and small and self._asked.divide_by == 1:
             raise InputError(
-                f"{_at(self._part)}{', '.join(percents[:3])} look like percentages, but {', '.join(v.name for v in small[:3])} "
+                f"{at(self._part)}{', '.join(percents[:3])} look like percentages, but {', '.join(v.name for v in small[:3])} "
                 f"({small[0].low:g} to {small[0].high:g}) could be percentages or shares. Write all in one way, or pass --percent."
             )
 
-    def _convert_score(self, values: _Values) -> None:
+    def _convert_score(self, values: ColumnValues) -> None:
         """Write the scores as numbers on their scale, and leave out blanks."""
         if values.other and values.dtype != pl.String:  # the table's own check names the lines
             return
@@ -569,7 +352,8 @@ class _Columns:
         theirs = self._ours["score"]
         if values.other:  # what is understood becomes a number, so that the table's check names the others alone
             understood = (number / divide_by).cast(pl.String)
-            text = pl.when(text_of(theirs).is_not_null()).then(pl.col(theirs))
+            is_said = text_of(theirs).is_not_null() & ~text_of(theirs).is_in(ERRORED)
+            text = pl.when(is_said).then(pl.col(theirs))
             self._part = replace(
                 self._part, rows=self._part.rows.with_columns(understood.fill_null(text).alias(theirs))
             )
@@ -577,15 +361,16 @@ class _Columns:
             rows = self._part.rows.with_columns((number / divide_by).alias(theirs), *self._scaled(divide_by))
             self._part = replace(self._part, rows=rows, is_parsed=True)
         self._divide_by = divide_by
-        if values.missing:
+        if values.missing or values.errored:
             rows = self._part.rows.with_row_index("#row").filter(pl.col(theirs).is_not_null())
             self._hold(self._part.collect(rows))
             self._tell_blanks(values.missing)
+            self._tell_errors(values.errored)
         if divide_by == 100 and self._asked.divide_by == 1:
             ends = "" if values.percent else f" from {values.low:g} to {values.high:g}"
             self._told.append(f"{theirs}: percentages{ends}, divided by 100")
         if set(values.words) - {"true", "false"}:
-            self._told.append(_meanings(values.words))
+            self._told.append(meanings(values.words))
         if values.comma:
             self._told.append("commas for thousands" if self._asked.decimal == "." else "decimal commas")
         self._direction(values, divide_by)
@@ -593,9 +378,9 @@ class _Columns:
     def _scaled(self, divide_by: float) -> list[pl.Expr]:
         """The other columns that are on the scale of the scores, such as standard errors."""
         columns = [c.name for c in self._table.columns if c.is_scaled and c.name != "score" and c.name in self._ours]
-        profiles = _profile(self._part, [self._ours[name] for name in columns])
+        profiles = profile(self._part, [self._ours[name] for name in columns])
         return [
-            (_parsed(values, is_thousands=False) / divide_by).alias(values.name)
+            (parsed(values, is_thousands=False) / divide_by).alias(values.name)
             for values in profiles
             if not values.other
         ]
@@ -612,8 +397,8 @@ class _Columns:
             and column.name not in ("score", "value", "attempt")
         ]
         if theirs:
-            clean = [v for v in _profile(self._part, theirs) if not v.other and not v.words and (v.comma or v.missing)]
-            rows = self._part.rows.with_columns(_parsed(v, is_thousands=bool(v.either)).alias(v.name) for v in clean)
+            clean = [v for v in profile(self._part, theirs) if not v.other and not v.words and (v.comma or v.missing)]
+            rows = self._part.rows.with_columns(parsed(v, is_thousands=bool(v.either)).alias(v.name) for v in clean)
             self._part = replace(self._part, rows=rows, is_parsed=True)
 
     def _leave_out_unreadable(self) -> None:
@@ -638,32 +423,39 @@ class _Columns:
                 what = "date such as 2025-01-31" if column.kind == "date" else "number"
                 self._told.append(f"{theirs} is not read ({first} is no {what})")
 
-    def _number(self, values: _Values) -> tuple[pl.Expr, float]:
+    def _number(self, values: ColumnValues) -> tuple[pl.Expr, float]:
         """The numbers of a column, and what they are to be divided by."""
         divide_by = self._divisor(values)
         return self._parsed(values, divide_by), divide_by
 
-    def _parsed(self, values: _Values, divide_by: float) -> pl.Expr:
-        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
+    def _parsed(self, values: ColumnValues, divide_by: float) -> pl.Expr:
+        number = parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
+        if not self._counts_errors or values.dtype != pl.String:
+            return number
+        return pl.when(text_of(values.name).is_in(ERRORED)).then(0.0).otherwise(number)
 
-    def _divisor(self, values: _Values) -> float:
+    @property
+    def _counts_errors(self) -> bool:
+        return self._asked.errors == "wrong" and self._table is Attempts
+
+    def _divisor(self, values: ColumnValues) -> float:
         """What the numbers of a column are to be divided by; a column that can be read in two ways is refused."""
         is_open = values.either and values.comma == values.either and self._part.separator == ","
         if is_open and self._asked.decimal is None:
             raise InputError(
-                f"{_at(self._part)}{values.name}: values such as 1,234 have a decimal comma or a comma for thousands. Say which with "
+                f"{at(self._part)}{values.name}: values such as 1,234 have a decimal comma or a comma for thousands. Say which with "
                 "--decimal , or --decimal ."
             )
-        given = values.n - values.missing - values.n_words - values.other
+        given = values.n - values.missing - values.n_words - values.errored - values.other
         if 0 < values.percent < given and (values.small or values.n_words):  # else the others are percentages as well
             raise InputError(
-                f"{_at(self._part)}{values.name}: {values.percent:,} of {given:,} values have a % sign. Write all of them with it or "
+                f"{at(self._part)}{values.name}: {values.percent:,} of {given:,} values have a % sign. Write all of them with it or "
                 "none."
             )
         divide_by = self._asked.divide_by
         return 100.0 if divide_by == 1 and (values.percent or self._is_percent(values)) else divide_by
 
-    def _is_percent(self, values: _Values) -> bool:
+    def _is_percent(self, values: ColumnValues) -> bool:
         low, high = values.low, values.high
         if low is None or high is None or (low >= 0 and high <= 1) or self._fill.get("scale") == "free":
             return False
@@ -679,7 +471,7 @@ class _Columns:
             return True
         return high > 50 or (high > 10 and not values.is_whole)
 
-    def _direction(self, values: _Values, divide_by: float) -> None:
+    def _direction(self, values: ColumnValues, divide_by: float) -> None:
         """Which scores are better, and whether they are of any size; asked where neither values nor names say."""
         if self._table is not Attempts or values.low is None or values.high is None or values.is_mistake:
             return
@@ -691,7 +483,7 @@ class _Columns:
             is_graded = is_grade(name) and values.is_whole and low >= 0 and high <= 10
             if not self._asked.better and (by_name is None or (is_share(name) and not is_graded)):
                 raise InputError(
-                    f"{_at(self._part)}{name} goes from {low:g} to {high:g}. Pass --percent, --divide-by with the highest possible score, or, "
+                    f"{at(self._part)}{name} goes from {low:g} to {high:g}. Pass --percent, --divide-by with the highest possible score, or, "
                     "to analyse the numbers as they are, --higher-is-better or --lower-is-better."
                 )
             self._fill["scale"] = "free"
@@ -715,9 +507,9 @@ class _Columns:
         counted = self._ours.get("n_success", self._ours.get("score"))
         if counted is None:
             return
-        n, successes = (_parsed(values, is_thousands=True) for values in _profile(self._part, [n_name, counted]))
+        n, successes = (parsed(values, is_thousands=True) for values in profile(self._part, [n_name, counted]))
         if "n_success" not in self._ours:
-            share, divide_by = self._number(_profile(self._part, [counted])[0])
+            share, divide_by = self._number(profile(self._part, [counted])[0])
             successes = (share / divide_by * n).round()
             if not self._asked.has_fractions:
                 self._told.append(f"{counted} × {n_name} → number of correct answers")
@@ -734,7 +526,7 @@ class _Columns:
             )
         if (total := int(frame["#n"].sum())) > _MOST_ITEMS:
             raise InputError(
-                f"{_at(self._part)}{total:,} items without names. Give one row per item, with a column for it."
+                f"{at(self._part)}{total:,} items without names. Give one row per item, with a column for it."
             )
         place = [self._ours["domain"]] if "domain" in self._ours else []
         label = pl.concat_str(
@@ -760,7 +552,7 @@ class _Columns:
         rest = self._part.collect(self._part.rows.select((n * score - (n * score).round()).abs().max())).item()
         if rest is None or rest > 0.05 or self._fill.get("scale") == "free":
             raise InputError(
-                f"{_at(self._part)}{self._ours['n']} × {self._ours['score']} is not a whole number of successes. Give n_success, or "
+                f"{at(self._part)}{self._ours['n']} × {self._ours['score']} is not a whole number of successes. Give n_success, or "
                 f"leave out {self._ours['n']}."
             )
         successes = (n * score).round()
@@ -792,138 +584,15 @@ class _Columns:
             self._ours["attempt"] = "#attempt"
             self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")
 
+    def _tell_errors(self, n: int) -> None:
+        if n and self._counts_errors:
+            self._told.append(f"{n:,} error{'s' if n > 1 else ''} counted as wrong")
+        elif n:
+            self._n_errored += n
+            hint = " (--errors wrong counts them as wrong)" if self._table is Attempts else ""
+            self._told.append(f"{n:,} error{'s' if n > 1 else ''} left out{hint}")
+
     def _tell_blanks(self, n: int) -> None:
         self._n_blank += n
         if n:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
-
-
-def _is_benchmark(values: _Values, asked: Requested) -> bool:
-    """Whether a column of a wide table may hold scores, and not an average, a year or a size."""
-    top = max(100.0, asked.divide_by)
-    is_beyond = values.high is not None and (values.high > top or (values.low or 0) < 0)
-    return values.is_score_like and not is_beyond and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
-
-
-def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
-    """What the values of the columns look like, in one pass."""
-    if not names:
-        return []
-    schema = part.rows.collect_schema()
-    if len(names) > MANY_COLUMNS:
-        return _profile_many(part, names, schema)
-    found = part.collect(
-        part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))
-    )
-    profiles = [found[str(i)][0] for i in range(len(names))]
-    worded = [name for name, facts in zip(names, profiles, strict=True) if facts["n_words"]]
-    words: dict[str, tuple[str, ...]] = {}
-    if worded:
-        held = part.collect(part.rows.select(_words(name).implode().alias(name) for name in worded))
-        words = {name: tuple(held[name][0].to_list()) for name in worded}
-    return [
-        _Values(name=name, dtype=schema[name], words=words.get(name, ()), **facts)
-        for name, facts in zip(names, profiles, strict=True)
-    ]
-
-
-def _profile_many(part: Part, names: Sequence[str], schema: Mapping[str, pl.DataType]) -> list[_Values]:
-    """The same from one column of all values: thousands of columns, each with expressions of its own, take gigabytes."""
-    found: dict[str, _Values] = {}
-    for dtype in dict.fromkeys(schema[name] for name in names):
-        own = [name for name in names if schema[name] == dtype]
-        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
-        words = _words("#value") if is_text else pl.lit([], pl.List(pl.String)).first()
-        rows = part.rows.select(own).unpivot(on=own, variable_name="#name", value_name="#value")
-        held = part.collect(rows.group_by("#name").agg(*_facts("#value", dtype), words=words))
-        for facts in held.iter_rows(named=True):
-            said = tuple(facts.pop("words") or ())
-            name = facts.pop("#name")
-            found[name] = _Values(name=name, dtype=dtype, words=said, **facts)
-    return [found[name] for name in names if name in found]  # a table without rows has none
-
-
-def _words(name: str) -> pl.Expr:
-    """The words for right and wrong that are in a column."""
-    return text_of(name).filter(text_of(name).is_in(list(WORDS))).unique().sort()
-
-
-def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
-    column, none = pl.col(name), pl.lit(0, pl.Int64)
-    counts = {"percent": none, "comma": none, "either": none, "n_words": none}
-    if dtype.is_numeric() or dtype == pl.Boolean:
-        number = column.cast(pl.Float64)
-        missing = (column.is_null() | number.is_nan()).sum()
-        number = number.fill_nan(None)
-        other = none
-    elif dtype in (pl.String, pl.Categorical, pl.Enum):
-        text = text_of(name)
-        percent, comma = text.str.contains(PERCENT), text.str.contains(COMMA)
-        missing = text.is_null().sum()
-        is_word = text.is_in(list(WORDS))
-        known = percent | comma | is_word | text.str.contains(NUMBER)
-        either = text.str.contains(_EITHER)
-        counts = {"percent": percent.sum(), "comma": comma.sum(), "either": either.sum(), "n_words": is_word.sum()}
-        other = (~known).sum()
-        plain = text.str.strip_suffix("%").str.strip_chars().str.replace(",", ".", literal=True)
-        number = plain.cast(pl.Float64, strict=False)
-    else:
-        number, missing, other = pl.lit(None, pl.Float64), column.is_null().sum(), column.is_not_null().sum()
-    return [
-        pl.len().cast(pl.Int64).alias("n"),
-        missing.cast(pl.Int64).alias("missing"),
-        *(expr.cast(pl.Int64).alias(what) for what, expr in counts.items()),
-        other.cast(pl.Int64).alias("other"),
-        number.is_between(0, 1, closed="right").sum().cast(pl.Int64).alias("small"),
-        (number > 1).sum().cast(pl.Int64).alias("big"),
-        number.min().alias("low"),
-        number.max().alias("high"),
-        (number == number.round()).all().alias("is_whole"),
-    ]
-
-
-def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.Expr:
-    """The values as numbers; words are so large that they are right once divided."""
-    if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return pl.col(values.name).cast(pl.Float64).fill_nan(None)
-    text = text_of(values.name)
-    plain = text.str.strip_suffix("%").str.strip_chars()
-    number = plain.str.replace_all(",", "" if is_thousands else ".", literal=True).cast(pl.Float64, strict=False)
-    if not values.words:
-        return number
-    meanings = {word: meaning * divide_by for word, meaning in WORDS.items()}
-    if set(values.words) <= {"p", "f"}:  # pass and fail
-        meanings["p"] = divide_by
-    elif set(values.words) == {"p", "n"}:
-        raise InputError(
-            f"{values.name.removeprefix('#')}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
-        )
-    return number.fill_null(text.replace_strict(meanings, default=None, return_dtype=pl.Float64))
-
-
-def _meanings(words: Sequence[str]) -> str:
-    meanings = WORDS | ({"p": 1.0} if set(words) <= {"p", "f"} else {})
-    return ", ".join(f"{word} = {meanings[word]:g}" for word in words)
-
-
-def _core(name: str) -> str:
-    """A column's name without the words that say nothing about it."""
-    words = [word for word in plain_name(name).split("_") if word not in FILLERS]
-    return plain_name("_".join(words))
-
-
-def _at(part: Part) -> str:
-    return f"{part.path}: " if part.path else ""
-
-
-def _refuse_lacking(part: Part, table: type[Table], missing: Sequence[str], names: Sequence[str]) -> NoReturn:
-    name = table.__name__.lower()
-    first = missing[0]
-    near = closest(first, names)
-    hint = f" Did you mean {near!r}?" if near else ""
-    needed = ", ".join(table.needed())
-    lacks = " nor ".join(map(repr, missing))
-    raise InputError(
-        f"{_at(part) or 'The table: '}a table of {name} needs {needed}; there is no column for {lacks}.{hint} The columns are: "
-        f"{', '.join(names) or 'none'}. Pass --map {first}=NAME, or --set {first}=VALUE for one value throughout."
-    )

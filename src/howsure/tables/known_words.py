@@ -12,6 +12,7 @@ __all__ = [
     "BENCHMARK",
     "COUNTED",
     "ELO",
+    "ERRORED",
     "FAILURES",
     "FILLERS",
     "INDEX",
@@ -172,6 +173,9 @@ _YES = (
         "✔",
         "✅",
         "☑",
+        "🟢",
+        "👍",
+        "💯",
         "ja",
         "wahr",
         "richtig",
@@ -187,10 +191,28 @@ _YES = (
 )
 _NO = (
     *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
+    *("✖", "🔴", "👎", "🚫"),
     *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
     # what the model did itself, or did not do in time, is no right answer
     *("refused", "refusal", "declined", "abstained", "not attempted", "not_attempted", "no answer"),
     *("timeout", "timed out", "timed_out"),
 )
-WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
+WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}
+WORDS |= dict.fromkeys(
+    ("partial", "partially correct", "partly correct", "partially_correct", "teilweise richtig"), 0.5
+)
+ERRORED = (
+    "error",
+    "errored",
+    "err",
+    "exception",
+    "crash",
+    "crashed",
+    "api error",
+    "api_error",
+    "server error",
+    "fehler",
+    "erreur",
+)
+"""What ended an attempt without a verdict, beside verdicts."""
 COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes

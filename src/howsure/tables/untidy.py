@@ -37,7 +37,7 @@ NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 COMMA = r"^[-+]?\d*,\d+$"
 _FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
-_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
+_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\)|[\[(][-+]?\d*\.?\d+ ?%?(?:, ?|; ?|–| - | to )[-+]?\d*\.?\d+ ?%?[\])])?$"  # 53.6 ± 1.2, 0.85*
 _DASHES = r"^[:=–—-]{2,}$"
 _BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
 
@@ -62,6 +62,7 @@ class Requested:
     decimal: str | None
     better: str | None
     at: str
+    errors: str | None = None
     has_fractions: bool = False
     is_part: bool = False
 
