@@ -6,6 +6,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch import fit, next_benchmark, simulate
+from howsure.stitch.benchmark_gaps import gaps
 from howsure.stitch.placing import match_benchmarks
 from howsure.tables import Scores
 
@@ -205,3 +206,14 @@ def test_a_new_models_score_on_a_part_of_a_benchmark_counts_as_in_the_fit(world,
     assert both.models["n_benchmarks"].item() == (3 if keep else 2)
     assert (both.models["capability"].item() == alone.models["capability"].item()) is not keep
     assert any("1 scores were excluded, since" in note for note in both.provenance.notes) is not keep
+
+
+def test_next_and_gaps_expect_what_predict_expects(scale):
+    name = scale.models["model"][1]
+    there = scale.predict(name).scores.select("benchmark", "expected")
+    following = scale.next_benchmark(name, n=3)
+    lacking = gaps(scale, n_models=2).priorities.filter(model=name)
+    for table in (following.benchmarks, following.together, lacking):
+        both = table.join(there, on="benchmark")
+        assert len(both) == len(table) > 0
+        assert both["expected"].to_numpy() == pytest.approx(both["expected_right"].to_numpy(), abs=1e-12)

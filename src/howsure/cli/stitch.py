@@ -353,7 +353,7 @@ def coverage(
         list[str] | None,
         typer.Option(help="What is resampled, or all; may be repeated. [default: errors]", show_default=False),
     ] = None,
-    preset: Annotated[str, typer.Option(help="Preset: default, paper or eci.")] = "default",
+    preset: Annotated[str, typer.Option(help="Preset: default, paper, seed or eci.")] = "default",
     replicates: Annotated[int, typer.Option(min=20, help="Replicates: bootstrap refits of each data set.")] = 400,
     level: Level = 0.9,
     seed: Seed = 0,

@@ -389,14 +389,14 @@ def check(
             row["rank"],
             row["model"],
             capability_of(row, scale.level),
+            row["date"],
             _beside(row, "above"),
             _beside(row, "below"),
-            row["date"],
         )
         for row in found.sample.rows(named=True)
     ]
-    columns = ("rank", "model", f"capability [{scale.level:.0%}]", "better one", "worse one", "released")
-    caption = "In brackets: on how many of the benchmarks that both have the model scores more."
+    columns = ("rank", "model", f"capability [{scale.level:.0%}]", "released", "above", "below")
+    caption = "Above, below: on how many of the benchmarks that both have it scores more than the next better and the next worse model (named in check.csv)."
     output.console.table("Is this the order that you would expect?", columns, rows, caption)
     output.console.say("Unexpected scores:")
     for sentence in found.surprises.words(5):
@@ -493,7 +493,7 @@ def _day(year: float | None, state: str) -> str | None:
 
 
 def _beside(row: Mapping[str, Any], side: str) -> str | None:
-    return f"{row[side]} ({row[f'more_than_{side}']} of {row[f'shared_{side}']})" if row[side] else None
+    return f"{row[f'more_than_{side}']} of {row[f'shared_{side}']}" if row[side] else None
 
 
 def _range(low: float | None, high: float | None) -> str | None:

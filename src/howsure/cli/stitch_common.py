@@ -48,7 +48,7 @@ def _option(text: str, *names: str, **more: Any) -> Any:
 class Fitting:
     """What is fitted."""
 
-    preset: Annotated[str, _option("Preset: default, paper or eci.", show_default=True)] = "default"
+    preset: Annotated[str, _option("Preset: default, paper, seed or eci.", show_default=True)] = "default"
     anchor: Annotated[
         str | None,
         _option("The benchmark that fixes the scale (identification constraint). [default: the one most models have]"),

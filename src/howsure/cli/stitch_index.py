@@ -240,10 +240,10 @@ def gaps(
     found = look(scale, n_models=min(models, len(scale.models)))
     ranges = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in found.ranges()) or "none"
     best = found.new_benchmarks.row(0, named=True)
-    gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level)
+    gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level).map(lambda share: 100 * share)
     output.console.say(
         f"Capabilities at which benchmarks are missing: {ranges}. A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}; "
-        f"it would narrow their standard error by a share of {gain}.\n"
+        f"it would narrow their standard error by {gain} %.\n"
     )
     cells = [
         (r["model"], r["benchmark"], figure(r["expected"], 2), figure(r["sd_now"], 3), figure(r["sd_after"], 3))

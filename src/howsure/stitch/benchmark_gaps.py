@@ -15,6 +15,7 @@ from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.placing import information_at, information_frame
+from howsure.stitch.prediction import predict
 from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
@@ -180,9 +181,11 @@ def _new(scale: Scale, frontier: float, grid: Floats, priorities: pl.DataFrame) 
 def _priorities(scale: Scale, models: list[str]) -> pl.DataFrame:
     """Scores that the best models lack, the largest reduction of a standard error first."""
     parts = [
-        information_frame(scale, name).select(
-            pl.lit(name).alias("model"), "benchmark", "expected", "sd_now", "sd_after"
-        )
+        information_frame(scale, name).select(pl.lit(name).alias("model"), "benchmark", "sd_now", "sd_after")
         for name in models
     ]
-    return pl.concat(parts, how="vertical_relaxed").sort(pl.col("sd_after") - pl.col("sd_now"), "model", "benchmark")
+    expected = predict(scale, models).scores.select("model", "benchmark", "expected")
+    lacking = pl.concat(parts, how="vertical_relaxed").join(expected, on=["model", "benchmark"], maintain_order="left")
+    return lacking.select("model", "benchmark", "expected", "sd_now", "sd_after").sort(
+        pl.col("sd_after") - pl.col("sd_now"), "model", "benchmark"
+    )

@@ -22,7 +22,7 @@ from howsure.charts import (
 )
 from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
-from howsure.charts.theme import LIGHT, PALETTE, ROW
+from howsure.charts.theme import LIGHT, PALETTE, ROW, config
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
 from howsure.stitch.summaries import intervals_to_compare
@@ -52,9 +52,11 @@ __all__ = [
     "draw_update",
     "draw_votes",
     "readable",
+    "with_long_names",
 ]
 
 CAPABILITY = "units of the scale"
+_LONG = 400  # pixels of a label
 _MOST_ROWS = 50  # more than this nobody reads in one picture
 _MOST_CELLS = 30  # benchmarks on a side of the overlap
 _LIT = 6  # curves that are told apart by colour
@@ -101,7 +103,7 @@ def draw_months(found: Exploration) -> Chart:
         title="Scores by the release of their model",
         caption=Caption(int(found.months["n_scores"].sum()), "scores", None, "counts", note),
         x=Field("month", "Release of the model"),
-        count=Field("n_scores", "Scores", "a month"),
+        count=Field("n_scores", "Scores", "per month"),
     )
 
 
@@ -136,6 +138,8 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     low, high = (
         (middle - bar, middle + bar) if has_comparison else (pl.col("capability_low"), pl.col("capability_high"))
     )
+    is_exact = (low == high).fill_null(value=False)  # a model that fixes the scale has no bar
+    low, high = (pl.when(~is_exact).then(end) for end in (low, high))
     rows = scale.models.head(n).select(
         "model", "capability", low=low, high=high, state="capability_state", text=_told(scale, n)
     )
@@ -448,3 +452,9 @@ def _spread_out(scale: Scale) -> list[str]:
     sixth = (pl.col("place") * _LIT // len(ranked)).alias("sixth")
     best = ranked.group_by(sixth).agg(pl.col("benchmark").sort_by("n_models", descending=True).first()).sort("sixth")
     return best["benchmark"].to_list()
+
+
+def with_long_names(chart: Chart) -> Chart:
+    """Room for long labels, such as a model and a benchmark in one."""
+    look = config()
+    return chart.having(config=look | {"axisY": look["axisY"] | {"labelLimit": _LONG}})

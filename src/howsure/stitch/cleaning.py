@@ -327,7 +327,7 @@ def _without_overlaps(frame: pl.DataFrame, notes: list[str], *, keep: bool) -> p
         return frame
     notes.append(
         f"{len(twice):,} scores were excluded, since their models also have one on the whole: {told}. "
-        "To count both, fit with keep_overlaps."
+        "--keep-overlaps (keep_overlaps=True in Python) counts both."
     )
     return frame.join(has_whole, on=["model", "part_of"], how="anti", maintain_order="left")
 

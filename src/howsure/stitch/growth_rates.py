@@ -69,10 +69,11 @@ class GrowthRates(Result):
         def told(name: str) -> str:
             return ", ".join(f"{row[name]:.2f} ({row['preset']}, {row['anchor'] or 'two models'})" for row in rows)
 
-        frontiers = ", ".join(
+        each = (
             f"{row['preset']} ({row['n_models']} models) has {row['n_frontier']} frontier models of {row['first']} to {row['last']}"
             for row in rows
         )
+        frontiers = ", ".join(dict.fromkeys(each))  # a preset has the same frontier with every anchor
         return [
             f"In their own units the growth rates are {told('per_year')} per year: the largest is {max(own) / min(own):.1f} times the smallest.",
             f"In one unit, that of the last, they are {told('in_one_unit')}: the largest is {max(one) / min(one):.1f} times the smallest. The rest of the difference is the unit alone.",

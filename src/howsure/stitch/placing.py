@@ -223,7 +223,11 @@ def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> Nex
     states = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
     names = [name for name in frame["benchmark"] if states[name] in ("ok", "unbounded")]
     lacking = np.sort(np.array([problem.benchmarks.index(name) for name in names], dtype=np.int64))
-    together = _chosen_together(fit_residuals(solution), m, lacking, n)
+    process = fit_residuals(solution)
+    together = _chosen_together(process, m, lacking, n)
+    b = np.array([problem.benchmarks.index(name) for name in frame["benchmark"]], dtype=np.int64)
+    found = prediction_frame(scale, [""] * len(b), b, process.predict(np.full(len(b), m), b))
+    frame = found.select("benchmark", "expected").join(frame, on="benchmark", maintain_order="right")
     made = Provenance({"model": model, "n": n, "scale": scale.provenance.settings}, scale.provenance.digest)
     return NextBenchmark(model=model, benchmarks=frame, together=together, provenance=made)
 
@@ -233,18 +237,17 @@ def information_frame(scale: Scale, model: str | None) -> pl.DataFrame:
     problem, of = scale.problem, scale.estimate
     has = np.zeros(len(problem.benchmarks), dtype=bool)
     if model is None:
-        information, value = _information(scale, scale.prior.mean(_latest(problem)), 0.0)
+        information = _information(scale, scale.prior.mean(_latest(problem)), 0.0)
     else:
         m = problem.model_at(model)
         has[problem.benchmark[problem.model == m]] = True
-        information, value = _information(scale, of.capability[m], 0.0 if of.trait is None else of.trait[m])
+        information = _information(scale, of.capability[m], 0.0 if of.trait is None else of.trait[m])
     known = float(information[has].sum())
     known += scale.prior.precision if scale.prior.is_learned else 0.0
     return (
         pl.DataFrame(
             {
                 "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
-                "expected": value[~has],
                 "information": information[~has],
                 "sd_now": np.full((~has).sum(), known**-0.5 if known else np.nan),
                 "sd_after": (known + information[~has]) ** -0.5,
@@ -464,10 +467,10 @@ def information_at(scale: Scale, of: Aligned, share: Floats, of_curves: Floats |
     return found
 
 
-def _information(scale: Scale, capability: float, trait: float) -> tuple[Floats, Floats]:
-    """What a score on each benchmark tells about a model, and the score to be expected."""
+def _information(scale: Scale, capability: float, trait: float) -> Floats:
+    """What a score on each benchmark tells about a model."""
     problem, of = scale.problem, scale.estimate
     model = Aligned(np.array([capability]), of.difficulty, of.slope, np.array([trait]), of.loading)
-    floor, span, drawn = problem.floors, problem.ceilings - problem.floors, scale.usable_replicates
-    share, of_curves = of.shares(model, 0), 0.0 if drawn is None else (span * drawn.shares(model, 0)).var(axis=0)
-    return information_at(scale, of, share, of_curves), floor + span * share
+    span, drawn = problem.ceilings - problem.floors, scale.usable_replicates
+    of_curves = 0.0 if drawn is None else (span * drawn.shares(model, 0)).var(axis=0)
+    return information_at(scale, of, of.shares(model, 0), of_curves)

@@ -315,7 +315,7 @@ def fit(
     scores : Scores, frame or path
         One row per model and benchmark, with scores between 0 and 1.
     preset : str
-        What is fitted: ``default``, ``paper`` or ``eci`` (`howsure.stitch.model.presets`).
+        What is fitted: ``default``, ``paper``, ``seed`` or ``eci`` (`howsure.stitch.model.presets`).
     anchor : str, optional
         The benchmark that fixes the scale (the identification constraint); by default the one that most models have.
     anchor_difficulty, anchor_slope : float

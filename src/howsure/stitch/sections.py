@@ -284,14 +284,14 @@ def gap_section(found: BenchmarkGaps) -> Section:
     """Where benchmarks are missing, and what to add."""
     ranges = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in found.ranges())
     best = found.new_benchmarks.row(0, named=True)
-    gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level)
+    gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level).map(lambda share: 100 * share)
     text = (
         (
             f"Benchmarks are missing at capabilities {ranges}. "
             if ranges
             else "No capability is measured much worse than the usual one. "
         )
-        + f"A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}: it would narrow their standard error by a share of {gain}."
+        + f"A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}: it would narrow their standard error by {gain} %."
     )
     tables = [
         _table(found.priorities, "Scores that the best models lack, the most informative first."),

@@ -13,7 +13,7 @@ from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import by_group, haloed, position, roles, tooltips
 from howsure.charts.lines import band
 from howsure.charts.theme import LIGHT, PALETTE
-from howsure.stitch.charts import CAPABILITY, readable
+from howsure.stitch.charts import CAPABILITY, readable, with_long_names
 from howsure.stitch.forecasting.frontier import dates_of, years_of
 
 if TYPE_CHECKING:
@@ -116,13 +116,14 @@ def draw_saturation(found: Forecast) -> Chart:
     )
     reach = found.provenance.settings["reach"]
     years = range(found.path["date"][0].year, found.path["date"][-1].year + 2)
-    note = f"{early} benchmarks were saturated before the first frontier model and are not shown" if early else ""
+    note = "Without a bar: the release of the first model with that score"
+    note += f". {early} benchmarks were saturated before the first frontier model and are not shown" if early else ""
     return interval_plot(
         rows,
         title=f"When the frontier scores {100 * reach:.3g} % on each benchmark",
         caption=Caption(found.trend.line.n, "frontier models", found.trend.level, "line and benchmark together", note),
         label=Field("label", "Benchmark"),
-        value=Field("value", "Date at which the trend reaches it", "year", ticks={year: str(year) for year in years}),
+        value=Field("value", "Date", "year", ticks={year: str(year) for year in years}),
         reference=Reference(_calendar(years_of(found.models["date"][-1])) or 0.0, "last model"),
         is_sorted=False,
     )
@@ -209,7 +210,7 @@ def draw_lags(found: Lags) -> Chart:
         pl.col("group").alias("label"), value="months", low="months_low", high="months_high", state="months_state"
     )
     note = "Mean over the capabilities that both reached"
-    return interval_plot(
+    chart = interval_plot(
         rows.head(40),
         title=f"Months behind {leader}",
         caption=Caption(len(rows), "groups", found.level, "refits of the scale", note),
@@ -217,6 +218,7 @@ def draw_lags(found: Lags) -> Chart:
         value=Field("value", "Lag", "months"),
         reference=Reference(0, "no lag"),
     )
+    return with_long_names(chart)
 
 
 def draw_horizon_map(found: HorizonMap) -> Chart:

@@ -18,9 +18,8 @@ from howsure.charts import (
     points_with_trend,
 )
 from howsure.charts.encodings import MAX_ROWS
-from howsure.charts.theme import config
 from howsure.estimates import Estimate
-from howsure.stitch.charts import readable
+from howsure.stitch.charts import readable, with_long_names
 from howsure.stitch.sensitivity.crossvalidation import ALL_SPLITS
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ __all__ = [
 ]
 
 _MOST_ROWS = 25
-_LONG = 400  # pixels of a label
 _SLOPE = Field("linked_slope", "Slope of the frontier", "capability per year")
 
 
@@ -263,7 +261,7 @@ def draw_traits(found: SecondTrait) -> Chart:
 
 def draw_sample(check: ScaleCheck) -> Chart:
     """The sampled models on the scale, coloured by the third of all models in which they lie."""
-    return interval_plot(
+    chart = interval_plot(
         check.sample.with_columns(label=pl.format("{} · {}", "rank", "model")),
         title="Is this the order that you would expect?",
         caption=Caption(
@@ -280,6 +278,7 @@ def draw_sample(check: ScaleCheck) -> Chart:
         group=Field("third", "Among all models"),
         is_sorted=False,
     )
+    return with_long_names(chart)
 
 
 def draw_residuals(check: ScaleCheck) -> Chart:
@@ -302,7 +301,7 @@ def draw_residuals(check: ScaleCheck) -> Chart:
         high="expected_high",
         is_sorted=False,
     )
-    return _with_long_names(chart)
+    return with_long_names(chart)
 
 
 def draw_supports(check: ScaleCheck) -> Chart:
@@ -327,10 +326,4 @@ def draw_supports(check: ScaleCheck) -> Chart:
         value=Field("rank", "Rank", "1 is best"),
         is_sorted=False,
     )
-    return _with_long_names(chart)
-
-
-def _with_long_names(chart: Chart) -> Chart:
-    """Room for a model and a benchmark in one label."""
-    look = config()
-    return chart.having(config=look | {"axisY": look["axisY"] | {"labelLimit": _LONG}})
+    return with_long_names(chart)
