@@ -17,7 +17,6 @@ from typing import Any
 import polars as pl
 
 from howsure import sources
-from howsure.errors import HowsureError
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -42,19 +41,18 @@ def main() -> None:
         print("| format | file by | read as | rows read | used | left out | tool's count | tool's mean | ours |")
         print("|---|---|---|---|---|---|---|---|---|")
         for file in files(Path(folder)):
-            if not file.path.exists():
-                print(f"| {file.format} | {file.by} | not here | | | | | | |")
-                continue
-            try:
-                made, ours = outcome(file)
-            except HowsureError as error:
-                print(f"| {file.format} | {file.by} | {str(error)[:80]} | | | | | | |")
-                continue
-            found = made.files[0].source
-            stated = "" if file.mean is None else f"{file.mean:.4f}"
-            mean = "" if file.mean is None else f"{ours:.4f}"
-            counts = f"{made.n_read:,} | {made.n_used:,} | {made.n_left_out:,} | {file.n:,}"
-            print(f"| {file.format} | {file.by} | {found} → {made.table} | {counts} | {stated} | {mean} |")
+            print(line(file, outcome(file) if file.path.exists() else None))
+
+
+def line(file: FormatFile, found: tuple[sources.Account, float] | None) -> str:
+    """A file's line of the table; `found` is its outcome, None where it is not here."""
+    if found is None:
+        return f"| {file.format} | {file.by} | not here | | | | | | |"
+    made, ours = found
+    stated = "" if file.mean is None else f"{file.mean:.4f}"
+    mean = "" if file.mean is None else f"{ours:.4f}"
+    counts = f"{made.n_read:,} | {made.n_used:,} | {made.n_left_out:,} | {file.n:,}"
+    return f"| {file.format} | {file.by} | {made.files[0].source} → {made.table} | {counts} | {stated} | {mean} |"
 
 
 def measure() -> dict[str, float]:
@@ -71,8 +69,7 @@ def measure() -> dict[str, float]:
 
 def outcome(file: FormatFile) -> tuple[sources.Account, float]:
     """The account of reading a file without options, and the mean score over items."""
-    made = sources.account(file.path)
-    table = sources.read(file.path, cache=False)
+    table, made = sources._read(file.path, None, 1, None, is_cached=False, options={})  # `account` and `read` in one
     frame = table.frame
     if "score" not in frame.columns:
         return made, float("nan")
