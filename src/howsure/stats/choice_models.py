@@ -17,14 +17,14 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from howsure.stats._arrays import Bools, Floats, Ints
 
-__all__ = ["Choices", "Solution", "covariance_of", "pinned_curvature", "reached", "solve"]
+__all__ = ["ChoiceData", "ChoiceMaximum", "covariance_of", "pinned_curvature", "reached", "solve"]
 
 _JACKKNIFED = 200  # clusters that are left out one by one; with more, the sandwich formula gives the same
 _DENSE = 200_000  # numbers in a design that is kept dense
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choices:
+class ChoiceData:
     """Choices from sets of alternatives.
 
     Alternatives of one stage are next to each other. A row is an observed choice: alternative ``chosen`` of ``stage[chosen]``, made by observation ``source`` and
@@ -63,7 +63,7 @@ class Choices:
         return sparse.csr_matrix((ones, (self.worse[seen], self.better[seen])), shape=(k, k))
 
 
-class Solution(NamedTuple):
+class ChoiceMaximum(NamedTuple):
     """Parameters at the maximum, which of them are there, the curvature, and the strengths with ±inf beyond the range."""
 
     parameters: Floats
@@ -75,7 +75,7 @@ class Solution(NamedTuple):
     converged: bool
 
 
-def solve(choices: Choices, weights: Floats) -> Solution:
+def solve(choices: ChoiceData, weights: Floats) -> ChoiceMaximum:
     """Newton's method on the items that are linked in both directions; alternatives with another item have no probability."""
     k, p = len(choices.names), choices.design.shape[1]
     graph = choices.graph(weights)
@@ -127,7 +127,7 @@ def solve(choices: Choices, weights: Floats) -> Solution:
         parameters, value, shares = parameters + size * step, tried, found
         hessian = _hessian(choices, shares, totals)
     beyond = np.where(live[:k], parameters[:k], beyond)
-    return Solution(parameters, live, hessian, shares, value, beyond, converged)
+    return ChoiceMaximum(parameters, live, hessian, shares, value, beyond, converged)
 
 
 def reached(graph: sparse.csr_matrix, start: int) -> Bools:
@@ -137,7 +137,7 @@ def reached(graph: sparse.csr_matrix, start: int) -> Bools:
     return found
 
 
-def _likelihood(choices: Choices, parameters: Floats, offset: Floats, counts: Floats) -> tuple[float, Floats]:
+def _likelihood(choices: ChoiceData, parameters: Floats, offset: Floats, counts: Floats) -> tuple[float, Floats]:
     """The log-likelihood and the probability of each alternative in its stage."""
     utility = choices.matrix @ parameters + offset
     highest = np.maximum.reduceat(utility, choices.starts)
@@ -149,7 +149,7 @@ def _likelihood(choices: Choices, parameters: Floats, offset: Floats, counts: Fl
     return float(counts @ np.where(counts > 0, log_share, 0.0)), odds / total[choices.stage]
 
 
-def _hessian(choices: Choices, shares: Floats, totals: Floats) -> Floats:
+def _hessian(choices: ChoiceData, shares: Floats, totals: Floats) -> Floats:
     """Minus the second derivatives: the sum over stages of the covariance of the alternatives' rows of the design."""
     design, weight, means = choices.matrix, totals[choices.stage] * shares, _stage_means(choices, shares)
     if isinstance(design, np.ndarray):
@@ -158,7 +158,7 @@ def _hessian(choices: Choices, shares: Floats, totals: Floats) -> Floats:
     return np.asarray(found.todense())
 
 
-def _stage_means(choices: Choices, shares: Floats) -> sparse.csr_matrix | Floats:
+def _stage_means(choices: ChoiceData, shares: Floats) -> sparse.csr_matrix | Floats:
     """The mean row of the design in each stage."""
     if isinstance(choices.matrix, np.ndarray):
         return np.asarray(np.add.reduceat(shares[:, None] * choices.matrix, choices.starts, axis=0))
@@ -186,7 +186,7 @@ def _is_identified(hessian: Floats, live: Bools, number: int) -> bool:
     return own - explained > 1e-8 * own
 
 
-def covariance_of(choices: Choices, solved: Solution, kinds: Sequence[Ints]) -> tuple[Floats, float]:
+def covariance_of(choices: ChoiceData, solved: ChoiceMaximum, kinds: Sequence[Ints]) -> tuple[Floats, float]:
     """Of all parameters, with mean strength 0, and its degrees of freedom; NaN for those that are not live, and everywhere with one cluster."""
     k, p = len(choices.names), choices.design.shape[1]
     live = solved.is_live
@@ -213,7 +213,7 @@ def covariance_of(choices: Choices, solved: Solution, kinds: Sequence[Ints]) -> 
     return found, df
 
 
-def _clustered(choices: Choices, solved: Solution, pinned: Floats, cluster: Ints, n: int) -> Floats:
+def _clustered(choices: ChoiceData, solved: ChoiceMaximum, pinned: Floats, cluster: Ints, n: int) -> Floats:
     """From how far each cluster moves the maximum: left out one by one, or by the sandwich formula."""
     weights = choices.share * choices.weights[choices.source]
     counted = (weights > 0) & (solved.shares[choices.chosen] > 0)

@@ -26,7 +26,7 @@ from scipy.special import expit
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, codes, finite, normal_quantile, t_quantile
-from howsure.stats.choice_models import Choices, covariance_of, pinned_curvature, reached, solve
+from howsure.stats.choice_models import ChoiceData, covariance_of, pinned_curvature, reached, solve
 from howsure.stats.quasi_variances import comparison_intervals
 
 __all__ = [
@@ -82,7 +82,7 @@ class Strengths:
     n_clusters: int | None
     df: float
     level: float
-    choices: Choices = field(repr=False)
+    choices: ChoiceData = field(repr=False)
 
     @cached_property
     def is_ok(self) -> Bools:
@@ -449,7 +449,7 @@ def _pair_choices(
     won: np.ndarray,
     extra: Mapping[str, Floats],
     weights: Floats,
-) -> Choices:
+) -> ChoiceData:
     """One stage for each ordered pair with the same covariates."""
     k, is_tie = len(names), won == "tie"
     has_ties = bool(is_tie[weights > 0].any())
@@ -477,7 +477,7 @@ def _pair_choices(
     n = np.arange(len(left))
     outcome = np.where(is_tie, 2, np.where(won == "a", 0, 1))
     winner, loser = np.where(won == "b", right, left), np.where(won == "b", left, right)
-    return Choices(
+    return ChoiceData(
         names=names,
         extras=(*extra, *(["tie"] if has_ties else [])),
         ties={"tie": top + 2} if has_ties else {},
@@ -494,7 +494,7 @@ def _pair_choices(
     )
 
 
-def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: Floats) -> Choices:
+def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: Floats) -> ChoiceData:
     """One stage for each set from which items were chosen."""
     picked: list[tuple[frozenset[int], tuple[int, ...], float, int]] = []
     beats: list[tuple[int, int, int]] = []
@@ -539,7 +539,7 @@ def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: 
         row, value = np.concatenate([row, members]), np.concatenate([value, np.ones(len(members))])
         column = np.concatenate([column, np.full(len(members), len(names) + number)])
     better, worse, by = (np.array([one[i] for one in beats], dtype=np.int64) for i in range(3))
-    return Choices(
+    return ChoiceData(
         names=names,
         extras=tuple(parameters),
         ties=parameters,
@@ -589,7 +589,7 @@ _REASONS: dict[str, str] = {
 }
 
 
-def _fit(choices: Choices, level: float, clusterings: Sequence[Any]) -> Strengths:
+def _fit(choices: ChoiceData, level: float, clusterings: Sequence[Any]) -> Strengths:
     kinds = []
     for labels in clusterings:
         if labels is None:
