@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from howsure.errors import InputError
 from howsure.people import Item, Page, Passage, TextQuestion, Turn, build_page, opaque_id
 from howsure.people.markup import pictures_in, read_picture, rendered
-from howsure.people.protocol import TAGS, Element
+from howsure.people.screens import TAGS, Element
 
 from .page_examples import HOSTILE
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, ItemStudy, Study
+from howsure.study.item_studies import ItemStudy
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
 
 from .study_examples import EXAMPLE, small_study
 

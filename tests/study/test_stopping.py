@@ -8,9 +8,9 @@ import pytest
 from howsure.errors import OptionError
 from howsure.people.store import Final
 from howsure.stats.sequences import first_exclusion
+from howsure.study.item_studies import ItemStudy
 from howsure.study.packet.building import build
 from howsure.study.packet.simulated_raters import ItemCrowd, rate_items
-from howsure.study.protocol import ItemStudy
 from howsure.study.scoring.stopping import decide_live, parse_stop_rule
 
 from .study_examples import small_study

@@ -32,7 +32,7 @@ from howsure.people import (
     read_pages,
     read_results,
 )
-from howsure.people.protocol import Question
+from howsure.people.questions import Question
 from howsure.results import Result
 from howsure.tables.frames import parts_of
 

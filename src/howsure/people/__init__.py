@@ -1,31 +1,22 @@
 """Pages that show items to people and record what they answer: one HTML file each, offline, blind, keyboard and all.
 
-Make `Page`\\ s (one a rater), `build_page` them, `save` them into a folder. Mail the files, or let ``howsure serve`` hand them out
+Make `Page`\\ s (one per rater), `build_page` them, `save` them into a folder. Mail the files, or let ``howsure serve`` hand them out
 and receive the answers. `read_results` checks what comes back; scoring it is for the instrument that made the pages.
 """
 
 from howsure.people.blinding import new_salt, opaque_id
 from howsure.people.build import BuiltPage, build_page, read_page, read_pages
 from howsure.people.packet import write_private
-from howsure.people.protocol import (
+from howsure.people.questions import (
     ChoiceQuestion,
-    Consent,
-    GameScreen,
-    Item,
     LabelsQuestion,
     NumberQuestion,
     Option,
-    Page,
-    Passage,
-    QuizScreen,
     RankingQuestion,
-    ReadingScreen,
     ScaleQuestion,
     SliderQuestion,
     SpansQuestion,
-    Step,
     TextQuestion,
-    Turn,
 )
 from howsure.people.records import FinishedAnswers
 from howsure.people.results import (
@@ -37,6 +28,7 @@ from howsure.people.results import (
     read_results,
     step_rows,
 )
+from howsure.people.screens import Consent, GameScreen, Item, Page, Passage, QuizScreen, ReadingScreen, Step, Turn
 from howsure.people.strict_json import canonical, digest
 
 __all__ = [

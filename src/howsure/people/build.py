@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from howsure.errors import InputError
 from howsure.outside_text import templates
-from howsure.people.protocol import Page
+from howsure.people.screens import Page
 from howsure.people.strict_json import canonical, digest, parse
 from howsure.people.words import Words, direction
 from howsure.safe_io import read_bytes, write_atomic

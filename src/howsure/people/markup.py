@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from howsure.errors import InputError, need
-from howsure.people.protocol import ATTRIBUTES, TAGS, Element
+from howsure.people.screens import ATTRIBUTES, TAGS, Element
 from howsure.safe_io import read_bytes
 
 if TYPE_CHECKING:

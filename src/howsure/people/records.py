@@ -9,19 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage, explain
-from howsure.people.protocol import (
-    Answer,
-    ChoiceQuestion,
-    Consent,
-    GameScreen,
-    Item,
-    OpaqueId,
-    Page,
-    Question,
-    QuestionName,
-    QuizScreen,
-    Screen,
-)
+from howsure.people.questions import Answer, ChoiceQuestion, Question, QuestionName
+from howsure.people.screens import Consent, GameScreen, Item, OpaqueId, Page, QuizScreen, Screen
 from howsure.people.strict_json import canonical, digest, parse
 
 __all__ = [

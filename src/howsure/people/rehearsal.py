@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure.people.build import BuiltPage
-from howsure.people.protocol import Consent, Item, Screen
+from howsure.people.screens import Consent, Item, Screen
 from howsure.people.strict_json import canonical, digest
 from howsure.safe_io import write_atomic
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage
-from howsure.people.protocol import GameScreen, Item, QuizScreen
 from howsure.people.records import FinishedAnswers, GameRecord, ItemRecord, QuizRecord, read_result
+from howsure.people.screens import GameScreen, Item, QuizScreen
 from howsure.safe_io import read_bytes
 
 __all__ = [

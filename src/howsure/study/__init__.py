@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from howsure.study.answer_types import Spans as Spans
     from howsure.study.interval_coverage import StudyCoverage as StudyCoverage
     from howsure.study.interval_coverage import coverage as coverage
+    from howsure.study.item_studies import ItemStudy as ItemStudy
     from howsure.study.judging.attacks import JudgeAttacks as JudgeAttacks
     from howsure.study.judging.attacks import attack as attack
     from howsure.study.judging.bench import AnswerTexts as AnswerTexts
@@ -55,9 +56,7 @@ if TYPE_CHECKING:
     from howsure.study.planning.plans import plan as plan
     from howsure.study.planning.simulated_studies import Assumptions as Assumptions
     from howsure.study.presets import init as init
-    from howsure.study.protocol import ItemStudy as ItemStudy
     from howsure.study.protocol import Study as Study
-    from howsure.study.protocol import read_study as read_study
     from howsure.study.scoring.collection import CollectedRatings as CollectedRatings
     from howsure.study.scoring.collection import collect as collect
     from howsure.study.simulator import Crowd as Crowd
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from howsure.study.simulator import simulate as simulate
     from howsure.study.stopping import StudyStop as StudyStop
     from howsure.study.stopping import stop as stop
+    from howsure.study.study_files import read_study as read_study
     from howsure.study.verdict import Criterion as Criterion
     from howsure.study.verdict import read_criteria as read_criteria
 
@@ -95,7 +95,7 @@ _HOMES = {
     "Crowd": "simulator",
     "RatingDesign": "planning.design",
     "ItemCrowd": "packet.simulated_raters",
-    "ItemStudy": "protocol",
+    "ItemStudy": "item_studies",
     "JudgeRatings": "judging.ratings",
     "StudyPacket": "packet.building",
     "Preflight": "packet.preflight",
@@ -119,7 +119,7 @@ _HOMES = {
     "rate_items": "packet.simulated_raters",
     "read_criteria": "verdict",
     "read_ratings": "agreement",
-    "read_study": "protocol",
+    "read_study": "study_files",
     "reliability": "agreement",
     "select": "packet.selection",
     "simulate": "simulator",

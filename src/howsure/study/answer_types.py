@@ -45,7 +45,7 @@ from howsure.tables.frames import parts_of
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
-    from howsure.study.protocol import ItemStudy
+    from howsure.study.item_studies import ItemStudy
     from howsure.tables.frames import Source
 
 __all__ = ["ANSWERS", "AnswerAnalysis", "Rankings", "Spans", "analyze_answers", "mean_rating", "read_answers"]

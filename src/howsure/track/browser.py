@@ -20,7 +20,7 @@ from howsure.people import (
     read_results,
     step_rows,
 )
-from howsure.people.protocol import Screen
+from howsure.people.screens import Screen
 from howsure.track.game.prompts import for_people, turn_message
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting

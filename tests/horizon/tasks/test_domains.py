@@ -15,7 +15,8 @@ from howsure.horizon.task_bank.recipes import draw_program
 from howsure.horizon.task_bank.registry import family_of
 from howsure.horizon.task_bank.sequences import LEVELS
 from howsure.horizon.task_bank.sudoku import draw_grid, rounds
-from howsure.people.protocol import GameScreen, TextQuestion
+from howsure.people.questions import TextQuestion
+from howsure.people.screens import GameScreen
 
 KINDS = [(domain, family) for domain in (*DOMAINS, *EVERYDAY) for family in families(domain)]
 EVERY = pytest.mark.parametrize(("domain", "family"), KINDS, ids=[family.name for _, family in KINDS])

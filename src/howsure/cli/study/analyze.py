@@ -84,9 +84,9 @@ def analyze(
     """
     from howsure.study.analysis import Analysis
     from howsure.study.analysis import analyze as analyze_ratings
-    from howsure.study.protocol import read_study
     from howsure.study.scoring.domains import Order
     from howsure.study.scoring.pair_data import ModelScores
+    from howsure.study.study_files import read_study
     from howsure.study.verdict import CRITERIA, read_criteria
 
     beside = raters or _beside(ratings)

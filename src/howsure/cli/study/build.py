@@ -51,7 +51,7 @@ def build(
     read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
     """
     from howsure.study.packet.building import build as build_packet
-    from howsure.study.protocol import read_study
+    from howsure.study.study_files import read_study
 
     if output.out is None:
         raise OptionError("Name the folder for the pages and the key: -o packet.")

@@ -42,7 +42,7 @@ def check(
             return
         raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
     from howsure.study.packet.preflight import check as check_study
-    from howsure.study.protocol import read_study
+    from howsure.study.study_files import read_study
 
     found = check_study(read_study(study), n_raters=raters)
     for line in found.checks:

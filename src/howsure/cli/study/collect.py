@@ -43,7 +43,7 @@ def collect(
         Path | None, typer.Option(help="Study file (YAML), for forms built without a key.", show_default=False)
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop instead of skipping: at the first file or line that is refused.")
+        bool, typer.Option("--strict", help="Stop with an error: at the first file or line that is refused.")
     ] = False,
     anonymous: Annotated[
         bool,
@@ -81,7 +81,7 @@ def _from_forms(
 ) -> CollectedRatings:
     from howsure.study.packet.building import StudyKey
     from howsure.study.packet.forms import collect_forms, read_mapping
-    from howsure.study.protocol import read_study
+    from howsure.study.study_files import read_study
 
     opened = StudyKey.read(key) if key else None
     given = read_study(study) if study else None

@@ -53,10 +53,11 @@ def simulate(
     correlation, who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`. For a packet of any other
     study only --attrition is used; it writes answers/ and the true values (item_truth.csv).
     """
+    from howsure.study.item_studies import ItemStudy
     from howsure.study.packet.building import KEY, StudyKey
     from howsure.study.packet.rehearsal import fill_in
     from howsure.study.packet.simulated_raters import ItemCrowd
-    from howsure.study.protocol import ItemStudy, Study
+    from howsure.study.protocol import Study
     from howsure.study.simulator import Crowd
     from howsure.study.simulator import simulate as draw
 

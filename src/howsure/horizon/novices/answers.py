@@ -20,7 +20,7 @@ from howsure.horizon.novices.review_texts import Written, review_item, review_sc
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, Consent, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.people.packet import LINKS
-from howsure.people.protocol import GameScreen
+from howsure.people.screens import GameScreen
 from howsure.results import Provenance, Result, plain
 from howsure.tables import Attempts
 

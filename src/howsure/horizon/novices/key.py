@@ -12,7 +12,7 @@ from howsure.errors import InputError
 from howsure.horizon.task_bank import Task
 from howsure.people import canonical, digest
 from howsure.people.build import explain
-from howsure.people.protocol import OpaqueId
+from howsure.people.screens import OpaqueId
 from howsure.safe_io import read_bytes
 
 __all__ = ["ENDING", "NovicesKey", "PlacedTask", "key_beside"]

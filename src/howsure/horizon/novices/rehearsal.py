@@ -15,8 +15,8 @@ from howsure.horizon.novices.pages import NovicePages
 from howsure.horizon.simulator import Suite, suite_of
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, GameScreen
-from howsure.people.protocol import GAVE_UP
 from howsure.people.rehearsal import seen_record, signed_answers, write_answers
+from howsure.people.screens import GAVE_UP
 
 __all__ = ["fill_in_pages"]
 

@@ -19,8 +19,9 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
+from howsure.study.item_studies import ItemStudy
 from howsure.study.planning.design import deal_blocks
-from howsure.study.protocol import ItemStudy, Study, Unit
+from howsure.study.protocol import Study, Unit
 
 __all__ = ["AGAIN", "ATTENTION", "ShownItem", "arrange", "design_frame", "williams"]
 

@@ -37,13 +37,15 @@ from howsure.people import (
     write_private,
 )
 from howsure.people.build import explain
-from howsure.people.protocol import Answer, Question, Screen
+from howsure.people.questions import Answer, Question
+from howsure.people.screens import Screen
 from howsure.people.words import Words
 from howsure.safe_io import read_bytes, write_atomic
+from howsure.study.item_studies import ItemStudy
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey, StudyPacket, refuse_old_key
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, COMMENTS, item_question, item_questions, option_value
-from howsure.study.protocol import ItemStudy, Study
+from howsure.study.protocol import Study
 from howsure.study.scoring.collection import Answered, AnswerSet, CollectedRatings, collect_answers, joined
 from howsure.tables.frames import write_frame
 from howsure.yaml_files import read_yaml

@@ -28,10 +28,12 @@ from howsure.people import (
     opaque_id,
 )
 from howsure.people.markup import rendered
-from howsure.people.protocol import Element, Question, Screen
+from howsure.people.questions import Question
+from howsure.people.screens import Element, Screen
 from howsure.people.words import Words
+from howsure.study.item_studies import ItemQuestion, ItemStudy, TurnText
 from howsure.study.packet.design import ATTENTION, ShownItem
-from howsure.study.protocol import AskedAtEnd, Attention, Dimension, ItemQuestion, ItemStudy, Quiz, Study, TurnText
+from howsure.study.protocol import AskedAtEnd, Attention, Dimension, Quiz, Study
 from howsure.study.protocol import QuizQuestion as Asked
 
 __all__ = [

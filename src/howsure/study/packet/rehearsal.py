@@ -9,11 +9,12 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.people import BuiltPage, Item, QuizScreen, read_pages
-from howsure.people.protocol import Screen
 from howsure.people.rehearsal import seen_record, signed_answers, write_answers
+from howsure.people.screens import Screen
+from howsure.study.item_studies import ItemStudy
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.pages import ANSWER, GUESS, option_value
-from howsure.study.protocol import ItemStudy, Study
+from howsure.study.protocol import Study
 from howsure.tables import Ratings
 
 __all__ = ["fill_in", "passed_record"]

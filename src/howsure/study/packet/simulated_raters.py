@@ -17,14 +17,15 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.people import Item, read_pages
-from howsure.people.protocol import Answer, Screen
+from howsure.people.questions import Answer
 from howsure.people.rehearsal import signed_answers, write_answers
+from howsure.people.screens import Screen
 from howsure.results import Provenance, Result
+from howsure.study.item_studies import ItemQuestion, ItemStudy, plain_text
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, item_questions, option_value
 from howsure.study.packet.rehearsal import passed_record
-from howsure.study.protocol import ItemQuestion, ItemStudy, plain_text
 
 __all__ = ["ItemCrowd", "SimulatedAnswers", "rate_items"]
 

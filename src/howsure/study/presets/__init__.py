@@ -11,7 +11,8 @@ from howsure.errors import InputError, OptionError
 from howsure.people.words import LANGUAGES
 from howsure.results import write_json
 from howsure.safe_io import write_atomic
-from howsure.study.protocol import ItemStudy, Study
+from howsure.study.item_studies import ItemStudy
+from howsure.study.protocol import Study
 
 __all__ = ["PRESETS", "init", "preset_text", "study_schema"]
 

@@ -38,14 +38,16 @@ from howsure.people import (
 )
 from howsure.people import FinishedAnswers as PageResult
 from howsure.people.packet import LINKS
-from howsure.people.protocol import Answer, ChoiceQuestion, Item
+from howsure.people.questions import Answer, ChoiceQuestion
 from howsure.people.records import ItemRecord, QuizRecord, is_screened_out
 from howsure.people.results import impossible_times
+from howsure.people.screens import Item
 from howsure.results import Provenance, Result
+from howsure.study.item_studies import ItemQuestion, ItemStudy, plain_text
 from howsure.study.packet.building import KEY, SUMMARY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, COMMENTS, GUESS, item_questions, option_value
-from howsure.study.protocol import Dimension, ItemQuestion, ItemStudy, Study, plain_text
+from howsure.study.protocol import Dimension, Study
 from howsure.tables import Ratings, Votes
 
 __all__ = [

@@ -18,7 +18,8 @@ from howsure.study.scoring.fidelity import ScoredDimension, is_pair, parts_of
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
-    from howsure.study.protocol import ItemStudy, Study
+    from howsure.study.item_studies import ItemStudy
+    from howsure.study.protocol import Study
     from howsure.study.scoring.pair_data import Raters
 
 __all__ = ["CheckedRater", "Exclusion", "Quality", "Rules", "broken_rules", "check_raters"]

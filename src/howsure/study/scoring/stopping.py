@@ -27,9 +27,10 @@ from howsure.people.fielding import Decision
 from howsure.people.records import is_screened_out
 from howsure.people.store import Final
 from howsure.stats.sequences import mean_sequence
+from howsure.study.item_studies import ItemStudy
 from howsure.study.packet.building import StudyKey, quotas_of
 from howsure.study.packet.design import AGAIN
-from howsure.study.protocol import ItemStudy, Study
+from howsure.study.protocol import Study
 from howsure.study.scoring.collection import CollectedRatings, answer_set, collect_answers
 from howsure.study.verdict import require_criterion
 

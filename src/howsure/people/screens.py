@@ -8,58 +8,51 @@
                     ├─ Item        up to twelve texts side by side, and questions about them (or questions alone)
                     └─ Game        values shown one at a time, an answer typed to each
 
-    questions: Scale, Slider, Choice, Labels, Ranking, Spans, Number, Text
-
-Whatever must differ between people (the order of items, which text comes first) is settled when their pages are made: each
-rater has a `Page` of their own. Names of screens are opaque (`blinding.opaque_id`); what they stand for is kept elsewhere.
+The questions on them are in `people.questions`. Whatever must differ between people (the order of items, which text comes first) is
+settled when their pages are made: each rater has a `Page` of their own. Names of screens are opaque (`blinding.opaque_id`); what they
+stand for is kept elsewhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from howsure.people.blinding import conceal, hide, is_blank, new_salt, normal_number
-from howsure.people.typed import bare, plain_form, plain_forms
+from howsure.people.blinding import conceal, hide, new_salt
+from howsure.people.questions import (
+    Answer,
+    Line,
+    PageContent,
+    Prose,
+    Question,
+    QuestionName,
+    SpansQuestion,
+    refuse_twice,
+)
 
 __all__ = [
-    "ChoiceQuestion",
+    "ATTRIBUTES",
+    "GAVE_UP",
+    "TAGS",
     "Consent",
     "Element",
     "GameScreen",
     "Item",
-    "LabelsQuestion",
-    "NumberQuestion",
     "OpaqueId",
-    "Option",
     "Page",
     "Passage",
-    "Question",
-    "QuestionName",
     "QuizScreen",
-    "RankingQuestion",
     "ReadingScreen",
-    "ScaleQuestion",
     "Screen",
-    "SliderQuestion",
-    "SpansQuestion",
     "Step",
-    "TextQuestion",
     "Turn",
-    "refuse_twice",
 ]
 
 OpaqueId = Annotated[str, Field(pattern=r"^[a-z2-7]{16}$")]
-QuestionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Hidden = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Answer = int | str | tuple[str, ...]
-"""What a page records for one question: a number, a text or the value of an option, or several of them."""
-Line = Annotated[str, Field(min_length=1, max_length=1_000)]
-Prose = Annotated[str, Field(max_length=1_000_000)]
 
 
 TAGS = (
@@ -75,14 +68,9 @@ ATTRIBUTES = (
     *("mathvariant", "columnalign", "displaystyle", "width", "height", "lspace", "rspace", "minsize", "maxsize"),
 )
 _PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+\Z")
-_SPAN = re.compile(r"([0-9]{1,7})-([0-9]{1,7}):([a-z][a-z0-9_]{0,39})")
 
 
-class _Content(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Element(_Content):
+class Element(PageContent):
     """One element of a formatted text; `markup.rendered` makes them, and the page builds them one by one, never from HTML.
 
     Parameters
@@ -96,7 +84,7 @@ class Element(_Content):
     """
 
     tag: Literal[TAGS]  # type: ignore[valid-type]
-    attributes: dict[Literal[ATTRIBUTES], str] = {}  # type: ignore[valid-type]
+    attributes: dict[Literal[ATTRIBUTES], str] = Field(default_factory=dict)  # type: ignore[valid-type]
     children: tuple[str | Element, ...] = ()
 
     @model_validator(mode="after")
@@ -106,7 +94,7 @@ class Element(_Content):
         return self
 
 
-class Turn(_Content):
+class Turn(PageContent):
     """One turn of a conversation.
 
     Parameters
@@ -124,7 +112,7 @@ class Turn(_Content):
     rich: tuple[str | Element, ...] = ()
 
 
-class Passage(_Content):
+class Passage(PageContent):
     """A text under a label, shown as written, with formatting, or as a conversation.
 
     Parameters
@@ -150,310 +138,7 @@ class Passage(_Content):
         return "\n".join((self.text, *(f"{turn.who}: {turn.text}" for turn in self.turns))).strip()
 
 
-class _Question(_Content):
-    """A question.
-
-    Parameters
-    ----------
-    name : QuestionName
-        Name of the answer in the results.
-    text : Line
-        The question.
-    required : bool
-        Whether it must be answered.
-    """
-
-    name: QuestionName
-    text: Line
-    required: bool = True
-
-    def accepts(self, answer: object) -> bool:
-        """Whether a page could have recorded this answer."""
-        raise NotImplementedError
-
-    def normal(self, answer: Answer) -> str:
-        """The form in which a right answer is hidden."""
-        return str(answer)
-
-    def forms(self, answer: Answer) -> tuple[str, ...]:
-        """The forms in which an answer is compared with a hidden one."""
-        return (self.normal(answer),)
-
-
-class ScaleQuestion(_Question):
-    """A rating scale with one label per step.
-
-    Parameters
-    ----------
-    kind : Literal['scale']
-        Always ``scale``.
-    low : int
-        Value of the first step; each next step is one more.
-    labels : tuple[Line, ...]
-        The labels.
-    """
-
-    kind: Literal["scale"] = "scale"
-    low: int = -2
-    labels: tuple[Line, ...] = Field(min_length=2, max_length=11)
-
-    def accepts(self, answer: object) -> bool:
-        """A whole number from `low` upwards."""
-        return type(answer) is int and 0 <= answer - self.low < len(self.labels)
-
-
-class Option(_Content):
-    """One option of a choice.
-
-    Parameters
-    ----------
-    value : QuestionName
-        The value that is recorded.
-    label : Line
-        The text that is shown.
-    """
-
-    value: QuestionName
-    label: Line
-
-
-class ChoiceQuestion(_Question):
-    """A question with a list of options, one of which is chosen.
-
-    Parameters
-    ----------
-    kind : Literal['choice']
-        Always ``choice``.
-    options : tuple[Option, ...]
-        The options.
-    differs_from : QuestionName | None
-        An earlier question of the same screen that must have another answer (the worst is not the best).
-    """
-
-    kind: Literal["choice"] = "choice"
-    options: tuple[Option, ...] = Field(min_length=2, max_length=60)
-    differs_from: QuestionName | None = None
-
-    @model_validator(mode="after")
-    def _differ(self) -> Self:
-        refuse_twice("option", (option.value for option in self.options))
-        return self
-
-    def accepts(self, answer: object) -> bool:
-        """The value of an option."""
-        return isinstance(answer, str) and answer in {option.value for option in self.options}
-
-
-class SliderQuestion(_Question):
-    """A whole number set on a line between two labels; it has no value until it is moved.
-
-    Parameters
-    ----------
-    kind : Literal['slider']
-        Always ``slider``.
-    low : int
-        The left end.
-    high : int
-        The right end.
-    left : Line
-        Label of the left end.
-    right : Line
-        Label of the right end.
-    """
-
-    kind: Literal["slider"] = "slider"
-    low: int = 0
-    high: int = 100
-    left: Line
-    right: Line
-
-    @model_validator(mode="after")
-    def _rise(self) -> Self:
-        if not self.low < self.high:
-            raise ValueError(f"low {self.low} is not below high {self.high}")
-        return self
-
-    def accepts(self, answer: object) -> bool:
-        """A whole number between both ends."""
-        return type(answer) is int and self.low <= answer <= self.high
-
-
-class _Options(_Question):
-    options: tuple[Option, ...] = Field(min_length=1, max_length=60)
-
-    @model_validator(mode="after")
-    def _differ(self) -> Self:
-        refuse_twice("option", (option.value for option in self.options))
-        return self
-
-    def _places(self, answer: object) -> list[int] | None:
-        """Where the answer's values stand among the options; None for what is no list of them, or names one twice."""
-        known = {option.value: place for place, option in enumerate(self.options)}
-        if not isinstance(answer, tuple | list) or not all(isinstance(one, str) and one in known for one in answer):
-            return None
-        return [known[one] for one in answer] if len({*answer}) == len(answer) else None
-
-
-class LabelsQuestion(_Options):
-    """A list of options, any number of which may apply; the answer lists them in the order of the options.
-
-    Parameters
-    ----------
-    kind : Literal['labels']
-        Always ``labels``.
-    options : tuple[Option, ...]
-        The options.
-    at_least : int
-        How many must be chosen; with 0 the page has a box for none.
-    at_most : int | None
-        How many may be chosen.
-    """
-
-    kind: Literal["labels"] = "labels"
-    at_least: int = Field(default=0, ge=0)
-    at_most: int | None = Field(default=None, ge=1)
-
-    def accepts(self, answer: object) -> bool:
-        """Values of options, each once, in their order."""
-        places = self._places(answer)
-        if places is None or places != sorted(places):
-            return False
-        return self.at_least <= len(places) <= (self.at_most or len(self.options))
-
-
-class RankingQuestion(_Options):
-    """Options to be put in order, the best first.
-
-    Parameters
-    ----------
-    kind : Literal['ranking']
-        Always ``ranking``.
-    options : tuple[Option, ...]
-        The options.
-    top : int | None
-        How many are ranked; all when left out.
-    """
-
-    kind: Literal["ranking"] = "ranking"
-    options: tuple[Option, ...] = Field(min_length=2, max_length=20)
-    top: int | None = Field(default=None, ge=1)
-
-    def accepts(self, answer: object) -> bool:
-        """So many values of options, each once, in any order."""
-        places = self._places(answer)
-        return places is not None and len(places) == min(self.top or len(self.options), len(self.options))
-
-
-class SpansQuestion(_Options):
-    """Parts of a text to be marked, each with one of the options; the answer lists ``start-end:value``, in characters from 0.
-
-    Parameters
-    ----------
-    kind : Literal['spans']
-        Always ``spans``.
-    options : tuple[Option, ...]
-        The kinds of parts.
-    passage : int
-        Which passage of the screen is marked, counted from 0.
-    length : int
-        Number of characters of that passage.
-    """
-
-    kind: Literal["spans"] = "spans"
-    options: tuple[Option, ...] = Field(min_length=1, max_length=9)
-    passage: int = Field(default=0, ge=0)
-    length: int = Field(ge=1)
-
-    def accepts(self, answer: object) -> bool:
-        """Parts that lie in the text, in order, none twice."""
-        if not isinstance(answer, tuple | list) or len(answer) > 500:
-            return False
-        found = [match for one in answer if isinstance(one, str) and (match := _SPAN.fullmatch(one))]
-        places = [(int(match[1]), int(match[2]), match[3]) for match in found]
-        known = {option.value for option in self.options}
-        is_inside = all(0 <= start < end <= self.length and value in known for start, end, value in places)
-        return len(found) == len(answer) and is_inside and all(one < other for one, other in pairwise(places))
-
-
-class NumberQuestion(_Question):
-    """A typed number, recorded as text in its shortest form.
-
-    Parameters
-    ----------
-    kind : Literal['number']
-        Always ``number``.
-    low : int | None
-        Smallest number allowed.
-    high : int | None
-        Largest number allowed.
-    decimals : int
-        Decimal places allowed.
-    unit : str
-        Unit shown after the field.
-    """
-
-    kind: Literal["number"] = "number"
-    low: int | None = None
-    high: int | None = None
-    decimals: int = Field(default=0, ge=0, le=6)
-    unit: str = Field(default="", max_length=40)
-
-    def accepts(self, answer: object) -> bool:
-        """A number in its shortest form, within the bounds."""
-        if not isinstance(answer, str) or normal_number(answer, self.decimals) != answer:
-            return False
-        value = float(answer)
-        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
-
-
-class TextQuestion(_Question):
-    """A typed text, on one line or several.
-
-    Parameters
-    ----------
-    kind : Literal['text']
-        Always ``text``.
-    required : bool
-        Whether it must be answered.
-    lines : int
-        Height of the field, in lines.
-    max_chars : int
-        Longest text allowed.
-    """
-
-    kind: Literal["text"] = "text"
-    required: bool = False
-    lines: int = Field(default=1, ge=1, le=30)
-    max_chars: int = Field(default=5_000, ge=1, le=20_000)
-
-    def accepts(self, answer: object) -> bool:
-        """Any text that is not blank and not too long."""
-        # the browser counts UTF-16 units, never fewer than the characters counted here
-        return isinstance(answer, str) and not is_blank(answer) and len(answer) <= self.max_chars
-
-    def normal(self, answer: Answer) -> str:
-        """The text without regard to case and spaces, a number in its shortest form."""
-        return plain_form(bare(str(answer)))
-
-    def forms(self, answer: Answer) -> tuple[str, ...]:
-        """The whole text, and what it may be read as: without quotes, a full stop, "The answer is" and the like."""
-        return plain_forms(str(answer))
-
-
-Question = Annotated[
-    ScaleQuestion
-    | SliderQuestion
-    | ChoiceQuestion
-    | LabelsQuestion
-    | RankingQuestion
-    | SpansQuestion
-    | NumberQuestion
-    | TextQuestion,
-    Field(discriminator="kind"),
-]
-
-
-class _Screen(_Content):
+class _Screen(PageContent):
     """A screen.
 
     Parameters
@@ -535,7 +220,7 @@ class Item(_Screen):
     context: tuple[Passage, ...] = Field(default=(), max_length=4)
     passages: tuple[Passage, ...] = Field(default=(), max_length=12)
     questions: tuple[Question, ...] = Field(min_length=1, max_length=100)
-    admits: dict[QuestionName, tuple[str, ...]] = {}
+    admits: dict[QuestionName, tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -611,7 +296,7 @@ class QuizScreen(_Screen):
         return _is_among(self.salt, name, question, answer, self.rights[name])
 
 
-class Step(_Content):
+class Step(PageContent):
     """One value of a game.
 
     Parameters
@@ -724,7 +409,7 @@ class GameScreen(_Screen):
 Screen = Annotated[Consent | ReadingScreen | Item | QuizScreen | GameScreen, Field(discriminator="kind")]
 
 
-class Page(_Content):
+class Page(PageContent):
     """Everything that one page shows.
 
     Parameters
@@ -759,8 +444,8 @@ class Page(_Content):
     thanks: Prose = ""
     sending: Prose = ""
     commitment: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
-    settings: dict[QuestionName, str | int] = {}
-    words: dict[QuestionName, str | dict[str, str]] = {}
+    settings: dict[QuestionName, str | int] = Field(default_factory=dict)
+    words: dict[QuestionName, str | dict[str, str]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -777,12 +462,3 @@ def _hidden(salt: str, part: str | int, question: Question, rights: Sequence[str
 
 def _is_among(salt: str, part: str | int, question: Question, answer: Answer, rights: Sequence[str]) -> bool:
     return any(hide(salt, part, form) in rights for form in question.forms(answer))
-
-
-def refuse_twice(what: str, names: Iterable[str]) -> None:
-    """Raise a ValueError when a name appears twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"{what} {name!r} appears twice")
-        seen.add(name)
