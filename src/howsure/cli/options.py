@@ -125,14 +125,16 @@ class Reading:
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
     errors: Annotated[str | None, _option("Attempts that ended in an error: drop them, or count them as wrong.")] = None
-    decimal: Annotated[str | None, _option("Files: the decimal mark, where 1,234 leaves it open.")] = None
+    decimal: Annotated[str | None, _option("Files: the decimal mark, where 1,234 could mean two numbers.")] = None
     lower_is_better: Annotated[
         bool, _option("Lower scores are better; scores outside 0–1 are analysed as they are.", "--lower-is-better")
     ] = False
     higher_is_better: Annotated[
         bool, _option("Higher scores are better; scores outside 0–1 are analysed as they are.", "--higher-is-better")
     ] = False
-    strict: Annotated[bool, _option("Stop instead of skipping: at a damaged file.", "--strict")] = False
+    strict: Annotated[bool, _option("Stop with an error: at a damaged file, instead of skipping it.", "--strict")] = (
+        False
+    )
     no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
 
     @property

@@ -22,7 +22,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="DIR",
-            help="Folders that verbs of howsure wrote to with -o; searched below too.",
+            help="Folders that verbs of howsure wrote to with -o; subfolders are searched too.",
             show_default=False,
         ),
     ],

@@ -35,9 +35,9 @@ class FieldingOptions:
     """What people from a platform bring and get."""
 
     completion_code: Annotated[str, _field("Shown to people when their answers have arrived.")] = ""
-    completion_url: Annotated[str, _field("Where they go back to then; {id} becomes their id.")] = ""
-    screen_out_code: Annotated[str, _field("The same code for people whom a screening turned away.")] = ""
-    screen_out_url: Annotated[str, _field("The same address for them.")] = ""
+    completion_url: Annotated[str, _field("Address to which they return afterwards; {id} becomes their id.")] = ""
+    screen_out_code: Annotated[str, _field("Code shown to people whom the screening excluded.")] = ""
+    screen_out_url: Annotated[str, _field("Address to which those people return.")] = ""
     id_parameter: Annotated[
         list[str] | None, _field("Name of the id in the open link. [default: PROLIFIC_PID, workerId, participant, …]")
     ] = None
@@ -82,7 +82,7 @@ def serve(
     stop_when: Annotated[
         str | None,
         typer.Option(
-            help="Take nobody in once this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
+            help="Admit nobody once this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
             show_default=False,
         ),
     ] = None,

@@ -43,7 +43,7 @@ class Choosing:
         None
     )
     only: Annotated[list[str] | None, _option("Only these values, e.g. prompt=plain,cot.")] = None
-    exclude: Annotated[list[str] | None, _option("Exclude: these values, e.g. model=old.")] = None
+    exclude: Annotated[list[str] | None, _option("Exclude: rows with these values, e.g. model=old.")] = None
     reduce: Annotated[
         str | None,
         _option(

@@ -30,7 +30,7 @@ def leaderboard(
     ] = None,
     cluster: Cluster = "task",
     level: Level = 0.95,
-    target: Annotated[float, typer.Option("--power", help="Power: the needed items are counted for it.")] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="Power: for the number of items needed.")] = 0.8,
     replicates: Annotated[
         int, typer.Option(min=100, help="Replicates: random sign flips, or draws of the scores' errors.")
     ] = 2000,

@@ -37,7 +37,7 @@ def overview(
     ] = None,
     cluster: Cluster = "task",
     level: Level = 0.95,
-    target: Annotated[float, typer.Option("--power", help="Power: the needed items are counted for it.")] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="Power: for the number of items needed.")] = 0.8,
     seed: Seed = 0,
 ) -> None:
     """What is in the logs, which differences they support, which they do not decide, and what to be careful about.
