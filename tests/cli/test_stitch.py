@@ -304,6 +304,21 @@ def test_check(folder, tmp_path):
     assert len(pl.read_csv(tmp_path / "check.csv")) == 5
 
 
+def test_the_check_of_models_with_long_names_is_a_table(tmp_path):
+    """Neighbours beside each model made it wider than any terminal: it became a list of a hundred lines."""
+    rows = pl.read_csv(EXAMPLES / "scores.csv").with_columns(pl.col("model") + "-20250101-preview-thinking-high")
+    rows.write_csv(tmp_path / "scores.csv")
+    told("fit", tmp_path / "scores.csv", "--replicates", 2, "-o", tmp_path / "fit", "--formats", "html")
+    lines = told("check", tmp_path / "fit", "-n", 4).splitlines()
+    assert sum("preview-thinking-high" in line and " of " in line and "[" in line for line in lines) == 4
+
+
+def test_an_update_without_news_has_no_table(folder):
+    text = told("update", folder, EXAMPLES / "scores.csv", "--replicates", 0)
+    assert "No capability changed" in text
+    assert "The largest changes" not in text
+
+
 def test_robustness(tmp_path):
     text = told("robustness", EXAMPLES / "scores.csv", "-n", 10, "--folds", 3, "--share", 0.4, "-o", tmp_path)
     assert "What the conclusion is sensitive to" in text

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["domains", "gaps", "growth", "run_all", "update", "votes"]
 
+_LEAST_CHANGE = 0.005  # what two digits show
+
 
 @verb
 def domains(
@@ -91,7 +93,7 @@ def update(
         f"Scores: {counts.n_new_scores:,} new, {counts.n_changed_scores:,} changed, {counts.n_removed_scores:,} gone. Models: {counts.n_new_models:,} new, {counts.n_removed_models:,} gone. "
         f"Benchmarks: {counts.n_new_benchmarks:,} new, {counts.n_removed_benchmarks:,} gone.\n"
     )
-    moved = found.models.drop_nulls("change").head(SHOWN).rows(named=True)
+    moved = found.models.filter(found.models["change"].abs() >= _LEAST_CHANGE).head(SHOWN).rows(named=True)
     cells = [
         (
             r["model"],
@@ -105,12 +107,15 @@ def update(
         for r in moved
     ]
     columns = ("model", "before", f"now [{found.scale.level:.0%}]", "change", "by its scores", "by curves", "rank")
-    console.table(
-        "The largest changes",
-        columns,
-        cells,
-        "By its scores: with the old curves. By curves: benchmarks moved through the scores of other models.",
-    )
+    if cells:
+        console.table(
+            "The largest changes",
+            columns,
+            cells,
+            "By its scores: with the old curves. By curves: benchmarks moved through the scores of other models.",
+        )
+    else:
+        console.say(f"No capability changed by {_LEAST_CHANGE} or more.")
     best = found.models.filter(found.models["before"].is_null()).sort("rank").head(SHOWN).rows(named=True)
     if best:
         console.table(

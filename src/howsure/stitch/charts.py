@@ -303,7 +303,7 @@ def draw_update(found: ScaleUpdate, n: int = 25) -> Chart:
     places = {"y": _names(rows["label"].to_list(), "Model")}
     tips = tooltips(rows, label=Field("model", "Model"), value=x, before=Field("before", "Before", CAPABILITY))
     layers = [
-        Chart(rows).mark("rule", strokeWidth=2.5).encode(**places, x=across | {"field": "low"}, x2={"field": "high"}, color={"value": PALETTE[0]}, tooltip=tips),
+        Chart(rows.filter(pl.col("low") < pl.col("high"))).mark("rule", strokeWidth=2.5).encode(**places, x=across | {"field": "low"}, x2={"field": "high"}, color={"value": PALETTE[0]}, tooltip=tips),
         Chart(rows).mark("point", size=70).encode(**places, x=across, color={"value": PALETTE[0]}, tooltip=tips),
         Chart(rows).mark("tick", thickness=3, size=14).encode(**places, x=across | {"field": "before"}, color={"value": PALETTE[1]}, tooltip=tips),
     ]  # fmt: skip
