@@ -49,6 +49,12 @@ def test_an_estimate_without_interval_is_a_dot_alone():
     assert {row["label"]: row["end"] for row in rows_with(spec, "end")} == {"a": None, "b": 0.8}
 
 
+def test_an_interval_that_is_open_at_both_ends_is_a_bar_with_two_arrows():
+    rows = pl.DataFrame({"label": ["m"], "value": [0.5], "low": [None], "high": [None], "is_open": [True]})
+    spec = to_spec(plot(rows.cast({"low": pl.Float64, "high": pl.Float64})))
+    assert {row["glyph"] for row in rows_with(spec, "glyph")} == {"circle", "triangle-left", "triangle-right"}
+
+
 @pytest.mark.parametrize(("scale", "value", "side"), [("linear", 0, "left"), ("linear", 0.55, "center"), ("linear", 0.95, "right"), ("log2", 0.1, "left")])  # fmt: skip
 def test_the_label_of_a_line_near_an_end_of_the_axis_stands_on_the_inner_side(scale, value, side):
     rows = estimate_rows({"a": Estimate(0.5, 0.4, 0.6), "b": Estimate(0.8, 0.7, 0.9)})

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
+from howsure.horizon.time_horizon.charts import _apart
 from howsure.horizon.time_horizon.curves import draw_curves, fit_curves, timed
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.horizons import time_horizons
@@ -62,6 +63,14 @@ def test_an_exact_line_is_found():
     assert found.doubling.value == pytest.approx(125)
     assert found.line.r2 == pytest.approx(1)
     assert found.path["minutes"][-1] == pytest.approx(2 ** (700 / 125), rel=1e-3)
+
+
+def test_the_first_and_the_last_model_have_their_names_and_no_name_covers_a_point():
+    found = fit_horizon_trend(horizons([0.0, 1.0, 2.0, 2.9, 3.0, 3.1], [0, 300, 600, 890, 900, 905]))
+    names = _apart(found.models.filter("is_used"), found.models)
+    assert names["named_after"] == ["m0"]  # there is no room before it
+    assert {"m1", "m2", "m5"} <= {*names["named"]}
+    assert not {*names["named"]} & {*names["named_after"]}
 
 
 def test_models_behind_the_frontier_do_not_count():

@@ -37,6 +37,7 @@ def interval_plot(
     """Estimates with their intervals, one line per label, the largest on top: means, differences, rankings.
 
     A missing `low` or `high` is an open end and gets an arrow. Where the rows have the columns ``state`` and ``text`` of `estimate_rows`, a value at the edge of the observed range is drawn as an arrowhead, and a row without value says why.
+    An estimate without both ends has no interval, and no bar; with a true value in the column ``is_open`` its interval is open at both ends.
 
     Parameters
     ----------
@@ -61,7 +62,9 @@ def interval_plot(
     is_sorted : bool
         Whether to sort by value; False keeps the order of the rows.
     """
-    known = {role: name for role, name in (("state", "state"), ("told", "text")) if name in rows.columns}
+    known = {
+        role: name for role, name in (("state", "state"), ("told", "text"), ("open", "is_open")) if name in rows.columns
+    }
     drawn = roles(rows, label=label, value=value, low=low, high=high, group=group, **known)
     field = replace(value, domain=value.domain or _edges(drawn, value, reference))
     drawn = _with_ends(drawn, field)
@@ -105,7 +108,8 @@ def _alignment(value: Field, reference: Reference | None) -> str | None:
 def _with_ends(rows: pl.DataFrame, value: Field) -> pl.DataFrame:
     """Where each bar starts and ends: at the edge of the axis where the interval is open."""
     left, right = value.domain or (0, 1)
-    known = pl.col("value").is_not_null() & (pl.col("low").is_not_null() | pl.col("high").is_not_null())
+    is_open = pl.col("open") if "open" in rows.columns else pl.lit(value=False)
+    known = pl.col("value").is_not_null() & (pl.col("low").is_not_null() | pl.col("high").is_not_null() | is_open)
     return rows.with_columns(
         start=pl.when(known).then(pl.col("low").fill_null(left)),
         end=pl.when(known).then(pl.col("high").fill_null(right)),

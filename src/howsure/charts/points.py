@@ -28,6 +28,7 @@ def points_with_trend(
     high: str = "high",
     group: Field | None = None,
     named: Collection[str] = (),
+    named_after: Collection[str] = (),
     reference: Reference | None = None,
 ) -> Chart:
     """Labelled points with vertical intervals, over a trend with its band: capability by date, horizon by release.
@@ -55,13 +56,19 @@ def points_with_trend(
     group : Field | None
         Column of the groups.
     named : Collection[str]
-        Labels that are also written beside their points.
+        Labels that are also written beside their points, before and above them.
+    named_after : Collection[str]
+        Labels that are written after and below their points.
     reference : Reference | None
         A horizontal line to compare with.
     """
     drawn = roles(points, x=x, value=y, low=low, high=high, label=label, group=group)
     under = [] if trend is None else band(roles(trend, x=x, value=y, low=low, high=high), x, y, hue=LIGHT["muted"])
-    over = [*_points(drawn, x, y, label, group), *_names(drawn, x, y, named), *reference_line(reference, "y")]
+    over = [
+        *_points(drawn, x, y, label, group),
+        *_names(drawn, x, y, named, named_after),
+        *reference_line(reference, "y"),
+    ]
     return captioned(layered([*under, *over]), title=title, caption=caption, mark="Bars and bands" if under else "Bars")
 
 
@@ -76,9 +83,14 @@ def _points(rows: pl.DataFrame, x: Field, y: Field, label: Field, group: Field |
     return [bars.encode(**by_group(rows, group)), dots.encode(**by_group(rows, group, "shape"))]
 
 
-def _names(rows: pl.DataFrame, x: Field, y: Field, named: Collection[str]) -> list[Chart]:
-    shown = rows.filter(pl.col("label").is_in(list(named)))
-    if shown.is_empty():
-        return []
-    at = Chart(shown).encode(x=position("x", rows, "x", x, grid=False), y=position("y", rows, "value", y))
-    return haloed(at.encode(text=nominal("label")), align="right", dx=-8, dy=-7)
+def _names(rows: pl.DataFrame, x: Field, y: Field, before: Collection[str], after: Collection[str]) -> list[Chart]:
+    drawn = []
+    for names, place in (
+        (before, {"align": "right", "dx": -8, "dy": -7}),
+        (after, {"align": "left", "dx": 8, "dy": 9}),
+    ):
+        shown = rows.filter(pl.col("label").is_in(list(names)))
+        if len(shown):
+            at = Chart(shown).encode(x=position("x", rows, "x", x, grid=False), y=position("y", rows, "value", y))
+            drawn += haloed(at.encode(text=nominal("label")), **place)
+    return drawn

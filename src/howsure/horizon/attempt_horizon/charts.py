@@ -22,7 +22,7 @@ from howsure.charts import (
 from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import by_group, position, roles, tooltips
 from howsure.charts.lines import band
-from howsure.charts.theme import LIGHT
+from howsure.charts.theme import LIGHT, PALETTE
 from howsure.horizon.attempt_horizon.difficulty import rates_by_difficulty, sample_curves, success_table
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _MOST = 60  # rows that a reader can follow
+_LETTER = 0.0125  # of the width of a chart
 _RESAMPLED = "bootstrap over families, tasks and learners"
 _SUCCESS = Field("success", "Success", "0–1", domain=(0, 1))
 
@@ -137,7 +138,13 @@ def draw_horizons(found: AttemptHorizons) -> Chart:
     is_many = len(found.definitions) > 1
     groups = [f"{row.definition}, {row.success_rate:.0%}" if is_many else f"{row.success_rate:.0%}" for row in shown]
     rows = estimate_rows((row.model, row.horizon) for row in shown)
-    rows = rows.with_columns(group=pl.Series(groups), low=_open(shown, "low"), high=_open(shown, "high"))
+    is_open = [row.horizon.low_state == "below_range" and row.horizon.high_state == "above_range" for row in shown]
+    rows = rows.with_columns(
+        group=pl.Series(groups),
+        low=_open(shown, "low"),
+        high=_open(shown, "high"),
+        is_open=pl.Series(is_open, dtype=pl.Boolean),
+    )
     last = int(found.tasks["n_attempts"].to_numpy().max())
     return interval_plot(
         rows,
@@ -171,7 +178,8 @@ def draw_against_first(found: AttemptHorizons) -> Chart:
         Field("success", "Model's success", "0–1", domain=(0, 1)),
     )
     model = Field("model", "Model")
-    table = _ordered(success_table(found.counts, found.tasks), "model", found)
+    kept = list(found.headline())[: len(PALETTE)]
+    table = _ordered(success_table(found.counts, found.tasks), "model", found).filter(pl.col("model").is_in(kept))
     shown = table if len(table) <= 3000 else table.gather(np.linspace(0, len(table) - 1, 3000).astype(int))
     rows = roles(shown, x=x, value=y, label="task", group=model)
     tips = tooltips(rows, label=Field("task", "Task"), group=model, x=x, value=y)
@@ -182,7 +190,8 @@ def draw_against_first(found: AttemptHorizons) -> Chart:
     )
     line = ends.mark("line", strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
     runs = found.runs_per_task
-    note = "Dashed: equal" + (f". {len(shown):,} of them are shown" if len(shown) < len(table) else "")
+    told = ("Dashed: equal", f"{len(shown):,} of them are shown" if len(shown) < len(table) else "")
+    note = ". ".join(filter(None, (*told, _most_able(found, len(kept)))))
     caption = Caption(len(table), "pairs of a model and a task", None, f"a dot is one task, mostly {runs} runs", note)
     return captioned(
         layered([line, dots], height=420),
@@ -194,6 +203,8 @@ def draw_against_first(found: AttemptHorizons) -> Chart:
 def draw_by_difficulty(found: AttemptHorizons) -> Chart:
     """Success of each model on tasks that take novices few or many attempts, beside novices' on their first."""
     rates = _ordered(rates_by_difficulty(found.counts, found.tasks, found.level), "who", found)
+    kept = list(found.headline())[: len(PALETTE) - 1]  # novices are one more; two of one colour cannot be told apart
+    rates = rates.filter(pl.col("who").is_in(kept) | ~pl.col("who").is_in(list(found.headline())))
     who, step = Field("who", "Who"), Field("step", "Attempts that half of the novices need", "steps")
     rows = roles(rates, x=step, value=_SUCCESS, low="low", high="high", group=who, n="n_tasks")
     steps = rates.sort("order")["step"].unique(maintain_order=True).to_list()
@@ -204,7 +215,7 @@ def draw_by_difficulty(found: AttemptHorizons) -> Chart:
     up = position("y", rows, "value", _SUCCESS)
     bars = base.mark("rule", strokeWidth=2).encode(y=up | {"field": "low"}, y2={"field": "high"}, **by_group(rows, who))
     dots = base.mark("point", stroke=LIGHT["paper"], strokeWidth=0.8).encode(y=up, **by_group(rows, who, "shape"))
-    caption = Caption(len(found.tasks), "tasks", found.level, "clustered by task")
+    caption = Caption(len(found.tasks), "tasks", found.level, "clustered by task", _most_able(found, len(kept)))
     chart = layered([bars, dots], width=640)
     return captioned(chart, title="Success on tasks that are easy and hard for novices", caption=caption, mark="Bars")
 
@@ -265,14 +276,26 @@ def draw_released(found: AttemptHorizons) -> Chart:
     trend = pl.DataFrame(
         {"released": dates, "horizon": np.exp2(found.trend.predict(places)), "horizon_low": low, "horizon_high": high}
     )
-    slope = found.trend.slope.value or 0.0
-    doubling = f"Line: doubling in {12 / slope:.0f} months" if slope > 0 else "Line: no growth"
+    slope = found.trend.slope
+    doubling = "Line: no growth"
+    if (slope.value or 0.0) > 0:
+        soonest = f"{12 / slope.high:.1f}" if slope.high else "0"
+        latest = f"{12 / slope.low:.1f}" if (slope.low or 0.0) > 0 else "∞"
+        doubling = f"Line: doubling in {12 / slope.value:.1f} months [{soonest}, {latest}]"
+    # a name stands before its point where there is room for it
+    room = ((years - places[0]) / np.ptp(places)).tolist()
+    names = points["model"].to_list()[:20]
+    before = [name for name, share in zip(names, room, strict=False) if share > len(name) * _LETTER]
     return points_with_trend(
         points,
         trend,
         title="Horizon by release",
         caption=Caption(
-            len(points), "models", found.level, f"bars {_RESAMPLED}, cut at attempts 1 and {last:g}; band t", doubling
+            len(points),
+            "models",
+            found.level,
+            f"bars: {_RESAMPLED}, cut at attempts 1 and {last:g}; band: t interval of the line",
+            doubling,
         ),
         x=Field("released", "Released"),
         y=Field(
@@ -286,7 +309,8 @@ def draw_released(found: AttemptHorizons) -> Chart:
         label=Field("model", "Model"),
         low="horizon_low",
         high="horizon_high",
-        named=points["model"].to_list()[:20],
+        named=before,
+        named_after=[name for name in names if name not in before],
     )
 
 
@@ -365,6 +389,11 @@ def _open(rows: Any, end: str) -> pl.Series:
     """The ends of intervals, null where they lie beyond the novices' attempts."""
     ends = [getattr(r.horizon, end) if getattr(r.horizon, f"{end}_state") == "ok" else None for r in rows]
     return pl.Series(end, ends, pl.Float64)
+
+
+def _most_able(found: AttemptHorizons, n: int) -> str:
+    n_models = len(found.headline())
+    return f"The {n} most successful of {n_models} models" if n < n_models else ""
 
 
 def _left_out(n: int) -> str:

@@ -197,7 +197,7 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
     used = points.filter("is_used")
     days = f"{found.doubling.value:.0f} days" if found.doubling.value else str(found.doubling)
     own = "bars: intervals of the horizons; band: scatter around the line"
-    own += "" if found.doubling == found.plain else " and the horizons' replicates"
+    own += "" if found.doubling == found.plain else " and the errors of the horizons"
     note = f"Line: {found.line.n} models of the frontier, {found.doubling_text}"
     chart = points_with_trend(
         points,
@@ -210,7 +210,7 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
         low="minutes_low",
         high="minutes_high",
         group=Field("group", "Models"),
-        named=_apart(used),
+        **_apart(used, points),
     )
     return {"trend": chart} | ({} if found.domains is None else {"trend_domains": _by_domain(found, found.domains)})
 
@@ -220,7 +220,7 @@ def _by_domain(found: HorizonTrend, domains: pl.DataFrame) -> Chart:
     rows = domains.select(
         pl.col("domain").alias("label"), value="per_year", low="per_year_low", high="per_year_high"
     ).drop_nulls("value")
-    own = "scatter of the models around each line and the horizons' replicates" if found.doubling != found.plain else "scatter around each line"  # fmt: skip
+    own = "scatter of the models around each line and the errors of the horizons" if found.doubling != found.plain else "scatter around each line"  # fmt: skip
     return interval_plot(
         rows,
         title=f"Growth of the {_percent(found.success_rate)} time horizon by domain",
@@ -252,8 +252,9 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
         low="minutes_low",
         high="minutes_high",
         group=Field("group", "Models"),
-        named=_apart(
+        **_apart(
             points.filter("is_frontier"),
+            points,
             float(np.ptp(points["released"].to_physical().to_numpy()) / np.ptp(path["released"].to_physical().to_numpy())),
             float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low)),
         ),
@@ -377,17 +378,36 @@ def _shares(shares: pl.Series) -> Field:
     return Field("share", "Replicates", "share", domain=(0, top), ticks=ticks)
 
 
-def _apart(points: pl.DataFrame, across_share: float = 1.0, up_share: float = 1.0) -> list[str]:
-    """Models whose names can stand left of their points without covering another, the latest first; the points take these shares of the chart."""
-    places = points.select(pl.col("released").to_physical().cast(pl.Float64), pl.col("minutes").log()).to_numpy()
-    across, up = ((places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)).T
-    taken: list[tuple[float, float, float, str]] = []
-    for right, height, name in sorted(zip(across, up, points["model"], strict=True), reverse=True):
-        left = right - len(name) * _LETTER / across_share
-        is_free = all(left > end or right < start or abs(height - at) > _LINE / up_share for start, end, at, _ in taken)
-        if left > 0 and is_free:
-            taken.append((left, right, height, name))
-    return [name for *_, name in taken]
+def _apart(
+    named: pl.DataFrame, points: pl.DataFrame, across_share: float = 1.0, up_share: float = 1.0
+) -> dict[str, list[str]]:
+    """Models whose names can stand before and above their points without covering another name, or else after and below without covering anything, the latest first.
+
+    All points take these shares of the chart.
+    """
+
+    def places(rows: pl.DataFrame) -> Any:
+        return rows.select(pl.col("released").to_physical().cast(pl.Float64), pl.col("minutes").log()).to_numpy()
+
+    first, span = places(points).min(axis=0), np.maximum(np.ptp(places(points), axis=0), 1e-9)
+    dots = [(x, x, y) for x, y in (places(points) - first) / span]
+    line, after = _LINE / up_share, 1 / across_share
+    taken: list[tuple[float, float, float]] = []
+    kept: dict[str, list[str]] = {"named": [], "named_after": []}
+    rows = zip(*((places(named) - first) / span).T, named["model"], strict=True)
+    for x, y, name in sorted(rows, reverse=True):
+        width = len(name) * _LETTER / across_share
+        ways = {
+            "named": ((x - width, x, y + line / 3), taken),
+            "named_after": ((x + line / 9, x + width, y - line / 3), taken + [dot for dot in dots if dot[2] != y]),
+        }
+        for side, ((left, right, level), others) in ways.items():
+            is_free = all(left > end or right < start or abs(level - other) > line for start, end, other in others)
+            if left >= 0 and right <= after and is_free:
+                taken.append((left, right, level))
+                kept[side].append(name)
+                break
+    return kept
 
 
 def _on_axis(found: Estimate, low: float, high: float) -> dict[str, Any]:
@@ -401,7 +421,8 @@ def _on_axis(found: Estimate, low: float, high: float) -> dict[str, Any]:
         (found.high_state != "ok" or (found.high or 0) > high),
     )
     ends = {"low": None if is_open[0] else found.low, "high": None if is_open[1] else found.high}
-    return {"value": value, **ends, "state": state, "text": told(found)}
+    has_ends = not {"undefined", "too_few"} & {found.low_state, found.high_state}
+    return {"value": value, **ends, "state": state, "text": told(found), "is_open": all(is_open) and has_ends}
 
 
 def _cut(end: float | None, low: float, high: float, instead: float) -> float:
