@@ -82,10 +82,13 @@ def test_few_learners_per_task_still_show_how_much_learners_differ():
 
 def test_quantiles_are_widened_for_few_learners_and_hardly_for_many():
     families = VarianceSource(own=0.0, alone=0.01, share=0.0, n=100)
-    few = share_inside(families, VarianceSource(own=0.9, alone=0.1, share=0.9, n=10), 100, 0.95)
+    few = share_inside(families, VarianceSource(own=0.9, alone=0.0, share=0.9, n=10), 100, 0.95)
     many = share_inside(families, VarianceSource(own=0.9, alone=0.1, share=0.9, n=10_000), 100, 0.95)
     assert 1 - few == pytest.approx(2 * ndtr(-2.262 * np.sqrt(10 / 9)), rel=0.05)
     assert 0.95 < many < 0.953
+    # learners who saw few tasks: the same own part is the difference of two larger and less certain ones
+    sparse = share_inside(families, VarianceSource(own=0.9, alone=0.9, share=0.9, n=10), 100, 0.95)
+    assert sparse > few
     assert share_inside(VarianceSource(0, 0, 0, 1), VarianceSource(0, 0, 0, 1), 1, 0.9) == 0.9
 
 

@@ -78,7 +78,7 @@ class HorizonEstimator:
     @cached_property
     def learners(self) -> tuple[VarianceSource, ...]:
         """What learners add to the chance in novices' success around the attempt that matches each model."""
-        return tuple(from_learners(self.counts.novices, self._matched(row)) for row in range(len(self.counts.models)))
+        return tuple(from_learners(self.counts.novices, at) for at in self._matched)
 
     @cached_property
     def learners_alone(self) -> VarianceSource:
@@ -221,9 +221,12 @@ class HorizonEstimator:
         share = self.counts.successes[row, tried] / self.counts.n[row, tried]
         return mean(share, self.counts.family[tried], level=level).estimate
 
-    def _matched(self, row: int) -> Floats:
-        """How much each attempt counts for novices' mean success around the attempt that matches the model, (places, attempts)."""
-        model = self.model(row)
+    @cached_property
+    def _matched(self) -> tuple[Floats, ...]:
+        """For each model: how much each attempt counts for novices' mean success around the attempt that matches it, (places, attempts)."""
+        return tuple(self._around(self.model(row)) for row in range(len(self.counts.models)))
+
+    def _around(self, model: Model) -> Floats:
         last = matching.last_attempt(self.drawn, model)
         weights = np.zeros((len(_AROUND), self.counts.novices.trials.shape[1]))
         n = float(np.clip(matching.horizons(self.drawn, model, _HALF)[0, 0], 1, last))
@@ -237,7 +240,7 @@ class HorizonEstimator:
 
     def _gap_source(self, row: int) -> VarianceSource:
         """From the gaps around the attempt that matches the model."""
-        model, at = self.model(row), self._matched(row).mean(axis=0)
+        model, at = self.model(row), self._matched[row].mean(axis=0)
         tried, seen = model.n > 0, at > 0
         novices = self.counts.novices
         curves = novices.successes[np.ix_(tried, seen)] / novices.trials[np.ix_(tried, seen)]

@@ -18,7 +18,7 @@ chance of single answers shrinks against what makes learners differ. To first or
 variance that is clustered by families and by learners at once (Cameron, Gelbach and Miller 2011).
 
 The replicates' quantiles are taken further out than 2.5 % and 97.5 %, at Φ(−t √((ν+1)/ν)), as a t interval would be (Hesterberg 2015, "expanded
-percentiles"); ν are the degrees of freedom that few families, tasks or learners leave (Satterthwaite).
+percentiles"); ν are the degrees of freedom that few families, tasks or learners leave (Satterthwaite), where the error of Ṽ_L − Ṽ_C is that of Ṽ_L.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ __all__ = [
     "from_learners",
     "share_inside",
 ]
+
+_ROUNDING = 1e-12  # where every learner tried one task, learners and courses are the same, added up in another order
 
 
 @dataclass(frozen=True)
@@ -67,21 +69,14 @@ def from_learners(novices: NoviceCounts, at: Floats) -> VarianceSource:
 
     ``at`` weighs the attempts (…, attempts): an attempt, or two with the mean between; over several rows the variances are averaged.
     """
-    row = np.repeat(np.arange(len(novices.learner)), novices.length)
-    attempt = np.arange(len(novices.scores)) - novices.offset[row]
-    task, answers = novices.task[row], novices.trials[novices.task[row], attempt]
-    residual = (novices.scores - novices.successes[task, attempt] / answers) / (answers * len(novices.tasks))
-    against_others = residual * np.where(answers > 1, answers / np.maximum(answers - 1, 1), 0.0)
-    sums = np.zeros(4)
     rows = np.atleast_2d(at)
-    for weights in rows:
-        for place, each in enumerate((residual, against_others)):
-            by_course = np.bincount(row, weights[attempt] * each, len(novices.learner)).astype(np.float64)
-            sums[2 * place : 2 * place + 2] += _variances(by_course, novices.learner)
-    together, alone, fair_together, fair_alone = sums / len(rows)
-    own = max(0.0, fair_together - fair_alone)
+    together, alone, fair_together, fair_alone = (
+        float(np.einsum("pa,ab,pb->", rows, form, rows)) / len(rows) for form in novices.residual_products
+    )
+    own = fair_together - fair_alone
+    own = own if own > _ROUNDING * fair_alone else 0.0
     share = min(1.0, math.sqrt(own / (together + alone))) if own else 0.0
-    return VarianceSource(own, alone, share, len(np.unique(novices.learner)))
+    return VarianceSource(own, fair_alone, share, len(np.unique(novices.learner)))
 
 
 def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -91,10 +86,12 @@ def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> t
 
 def share_inside(families: VarianceSource, learners: VarianceSource, n_tasks: int, level: float) -> float:
     """The share of replicates that an interval of this level holds."""
-    parts = ((families.alone, n_tasks), (families.own, families.n), (learners.own, learners.n))
-    total = sum(own for own, _ in parts)
+    total = families.alone + families.own + learners.own
     if not total or n_tasks < 2:
         return level
+    # what learners add is a difference, and as unsure as the larger part of it, not as what is left
+    of_learners = learners.own + learners.alone if learners.own else 0.0
+    parts = ((families.alone, n_tasks), (families.own, families.n), (of_learners, learners.n))
     df = total**2 / sum(own**2 / max(n - 1, 1) for own, n in parts)
     return expanded_level(level, df)
 

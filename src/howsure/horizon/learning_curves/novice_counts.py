@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from howsure.compiled import kernel
 from howsure.errors import InputError, OptionError
@@ -50,6 +52,33 @@ class NoviceCounts:
     def n_learners(self) -> Ints:
         """How many learners tried each task."""
         return np.diff(self.start)
+
+    @cached_property
+    def residual_products(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What learners' answers do to novices' mean success on two attempts together, four times (attempts, attempts).
+
+        An answer's influence on the mean over tasks is its distance from the task's mean on that attempt, divided by the task's answers and by the number of tasks. The products of
+        these influences are summed over learners, then over courses; then both once more with the distance from the mean of the other learners. A task that only one learner
+        answered tells nothing of how learners differ.
+        """
+        row = np.repeat(np.arange(len(self.learner)), self.length)
+        attempt = np.arange(len(self.scores)) - self.offset[row]
+        task, n_attempts = self.task[row], self.trials.shape[1]
+        answers = self.trials[task, attempt]
+        residual = (self.scores - self.successes[task, attempt] / answers) / (answers * len(self.tasks))
+        against_others = residual * np.where(answers > 1, answers / np.maximum(answers - 1, 1), 0.0)
+
+        def products(values: Floats, group: Ints, n_groups: int) -> Floats:
+            table = sparse.csr_array((values, (group, attempt)), shape=(n_groups, n_attempts))
+            return np.asarray((table.T @ table).toarray())
+
+        of_learner = self.learner[row]
+        return (
+            products(residual, of_learner, len(self.learners)),
+            products(residual, row, len(self.learner)),
+            products(against_others, of_learner, len(self.learners)),
+            products(against_others, row, len(self.learner)),
+        )
 
     def of_tasks(self, chosen: Bools) -> NoviceCounts:
         """The same on some of the tasks; learners who tried none of them are gone."""
