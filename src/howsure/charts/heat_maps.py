@@ -88,7 +88,7 @@ def _is_dark(ends: tuple[float, float], *, is_diverging: bool) -> pl.Expr:
 def _side(rows: pl.DataFrame, role: str, field: Field) -> dict[str, Any]:
     names = _order(rows, role)
     is_long = max(len(str(name)) for name in names) > 8
-    look = ON_TOP if role == "y" else {"labelAngle": -40 if is_long else 0, "labelLimit": 220}
+    look = ON_TOP if role == "y" else {"labelAngle": -40 if is_long else 0, "labelLimit": 300}
     axis = {"labelOverlap": False, **NAMES, **look}
     ordered = "ordinal" if kind(rows, role) != "nominal" else "nominal"
     return {"field": role, "type": ordered, "sort": names, "title": field.label, "axis": axis}

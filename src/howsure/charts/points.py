@@ -79,6 +79,7 @@ def _points(rows: pl.DataFrame, x: Field, y: Field, label: Field, group: Field |
     )
     base = Chart(rows).encode(x=position("x", rows, "x", x, grid=False), y=up, tooltip=tips)
     bars = base.mark("rule", strokeWidth=1.5, opacity=0.55).encode(y=up | {"field": "low"}, y2={"field": "high"})
+    bars = bars.where("datum.low !== datum.high")  # the drawing engine complains of lines without length
     dots = base.mark("point", stroke=LIGHT["paper"], strokeWidth=0.8)
     return [bars.encode(**by_group(rows, group)), dots.encode(**by_group(rows, group, "shape"))]
 

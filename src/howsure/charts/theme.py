@@ -100,7 +100,7 @@ def config() -> dict[str, Any]:
         "title": TITLE,
         "axis": _axis(),
         "axisX": {"titleAnchor": "middle", "titlePadding": 10, "labelFlush": False},
-        "axisY": {"titleAnchor": "middle", "titlePadding": 12, "labelLimit": 220},
+        "axisY": {"titleAnchor": "middle", "titlePadding": 12, "labelLimit": 300},
         "legend": _legend(),
         "header": {"titleColor": LIGHT["ink"], "labelColor": LIGHT["ink"], "labelFontSize": 12, "labelFontWeight": 600},
         "range": {

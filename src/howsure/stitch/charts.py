@@ -82,7 +82,7 @@ def draw_overlap(found: Exploration) -> Chart:
     names = found.benchmarks["benchmark"].to_list()[:_MOST_CELLS]
     rows = found.overlap.filter(pl.col("benchmark").is_in(names), pl.col("other").is_in(names))
     # an axis cuts long names at their end, where they differ
-    rows = rows.with_columns(pl.col("other").replace_strict(_told_apart(names)))
+    rows = rows.with_columns(pl.col("other").replace_strict(_told_apart(names, 40)))
     return heat_map(
         rows,
         title="Models that two benchmarks share",
@@ -416,7 +416,7 @@ def _cut(n: int, most: int) -> str:
     return f"The first {most} of {n} benchmarks" if n > most else ""
 
 
-def _told_apart(names: list[str], most: int = 19) -> dict[str, str]:
+def _told_apart(names: list[str], most: int) -> dict[str, str]:
     """Long names without their middle; a name that would then be another's stays whole."""
     short = {name: name if len(name) <= most else f"{name[: most - 11]}…{name[-10:]}" for name in names}
     return {name: one if list(short.values()).count(one) == 1 else name for name, one in short.items()}
