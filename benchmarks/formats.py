@@ -81,6 +81,7 @@ def outcome(file: FormatFile) -> tuple[sources.Account, float]:
 def files(folder: Path) -> Iterator[FormatFile]:
     """All files, those that are written by hand in `folder`."""
     formats = SHARED / "formats"
+    yield FormatFile("Inspect log (.eval)", "inspect_logs", MADE / "modulo.eval", "Inspect", 6, 1 / 3)
     yield FormatFile("Inspect log (.json)", "inspect_logs", formats / "inspect/data_arc_qwen.json", "Inspect", 3, 1 / 3)
     yield FormatFile(
         "Inspect log, keys sorted",
@@ -119,6 +120,8 @@ def files(folder: Path) -> Iterator[FormatFile]:
     log = MADE / "openai_evals_log.jsonl"
     yield FormatFile("OpenAI evals run", "openai_evals", log, "OpenAI evals", 8, 0.75)
     yield FormatFile("Harbor job with repeats and steps", "harbor", MADE / "harbor_job", "Harbor", 6)
+    stated = MADE / "hub/acme/small/.eval_results/sums.yaml"
+    yield FormatFile("Hugging Face .eval_results file", "hf_eval_results", stated, "huggingface_hub", 3, 1.675 / 3)
     yield FormatFile("METR runs", "metr", SHARED / "metr/runs_2025-01-28.jsonl", "METR", 7063)
     yield FormatFile("METR published results (YAML)", "metr", SHARED / "metr/published_horizons_1_0.yaml", "METR", 33)
     yield FormatFile("Epoch folder of 2025", "epoch", SHARED / "epoch-2025-11", "Epoch", 3035)
