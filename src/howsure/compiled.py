@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -51,36 +51,35 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
 
 def _compile_alone(compiled: Any, compile_it: Callable[[Any], Any], signature: Any) -> Any:
-    """Compile while no other process on this machine does: it would compile the same, and now finds it on disk."""
+    """Compile a kernel while no other process on this machine does: it would compile the same, and now finds it on disk."""
     kept = compiled._cache
     if kept._index_key(signature, compiled.targetctx.codegen()) in kept._cache_file._load_index():
         return compile_it(signature)
-    with global_compiler_lock, _ALONE:
+    with global_compiler_lock, _alone(kept._impl.filename_base):
         return compile_it(signature)
 
 
-class _Alone:
-    """A lock among processes, which one of them may take again while it has it: a kernel's compilation begins that of those it calls."""
-
-    def __init__(self) -> None:
-        self.depth, self.stream = 0, ExitStack()
-
-    def __enter__(self) -> None:
-        if not self.depth:
-            with suppress(
-                OSError, RuntimeError
-            ):  # where nothing can be written, or nobody is at home, each compiles for itself
-                cache_folder().mkdir(parents=True, exist_ok=True)
-                lock_file(self.stream.enter_context((cache_folder() / "compiling.lock").open("a")))
-        self.depth += 1
-
-    def __exit__(self, *error: object) -> None:
-        self.depth -= 1
-        if not self.depth:
-            self.stream.close()
+_ours: set[str] = set()
 
 
-_ALONE = _Alone()
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """A lock among processes for one kernel: others are compiled meanwhile, and those that it calls have locks of their own."""
+    if name in _ours:
+        yield
+        return
+    with ExitStack() as stack:
+        with suppress(
+            OSError, RuntimeError
+        ):  # where nothing can be written, or nobody is at home, each compiles for itself
+            folder = cache_folder() / "compiling"
+            folder.mkdir(parents=True, exist_ok=True)
+            lock_file(stack.enter_context((folder / f"{name}.lock").open("a")))
+        _ours.add(name)
+        try:
+            yield
+        finally:
+            _ours.discard(name)
 
 
 class _CheckedFile(IndexDataCacheFile):

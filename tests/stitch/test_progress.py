@@ -198,8 +198,9 @@ def test_redrawn_capabilities_widen_every_interval():
 
 
 @pytest.mark.heavy
-def test_the_planted_world_is_recovered_on_its_own_scale():
-    held, n = np.zeros(2), 20
+@pytest.mark.parametrize("n", [4, pytest.param(20, marks=pytest.mark.evidence)])
+def test_the_planted_world_is_recovered_on_its_own_scale(n):
+    held = np.zeros(2)
     for seed in range(n):
         world = simulate(n_models=80, n_benchmarks=20, seed=seed)
         scale = fit(world.scores, n_replicates=60)
@@ -207,7 +208,7 @@ def test_the_planted_world_is_recovered_on_its_own_scale():
         unit = linked["1"] - linked["0"]
         found = progress(scale)
         held += [found.rate("per_oom").covers(PER_LOG10_FLOP * unit), found.rate("per_year").covers(PER_YEAR * unit)]
-    assert (held / n >= 0.8).all()  # 0.95 less three standard errors of 20 data sets
+    assert (held / n >= (0.8 if n == 20 else 0.5)).all()  # 0.95 less three standard errors, at least
 
 
 # families
