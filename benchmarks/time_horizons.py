@@ -1,4 +1,4 @@
-"""1000 bootstraps of the time horizons of 21 models, 24,000 runs, or of the runs in a file, against resampling runs and scikit-learn (at least 500×).
+"""1000 bootstraps of the time horizons of 21 models, 24,000 runs, or of the runs in a file, against resampling runs and scikit-learn (at least 500×); the joint model of 20 × 300.
 
 Both start from runs in memory and draw families, tasks and runs; the loop, as a script has it, draws row numbers with numpy and fits each model. A few of
 its replicates are measured and scaled up.
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from howsure.horizon.run_counts import ModelCounts, model_counts
 from howsure.horizon.time_horizon.curves import draw_curves, fit_curves, timed
+from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.sources import read
 from howsure.tables import Attempts
@@ -50,7 +51,18 @@ def measure(file: str = "") -> dict[str, float]:
         "loop_seconds": loop,
         "ratio": loop / ours,
         "ratio_with_grouping": loop / (ours + grouping),
+        "joint model, 20 × 300, seconds": _joint_seconds(),
     }
+
+
+def _joint_seconds() -> float:
+    """CPU seconds of the joint model with intervals for 20 models at 300 tasks (under 20); the first draws, in which kernels are compiled, do not count."""
+    models = {f"model-{i:02}": 2.0 ** (i / 2) for i in range(20)}
+    counts = simulate_time(models, n_families=100, n_tasks=3, n_runs=8, seed=0).counts
+    time_horizons(simulate_time({"one": 8.0, "two": 16.0}, n_families=8, seed=0).counts, method="joint")
+    begin = time.process_time()
+    time_horizons(counts, method="joint")
+    return time.process_time() - begin
 
 
 def _best(way: Callable[[], Any], rounds: int = ROUNDS) -> float:

@@ -278,9 +278,9 @@ def draw_released(found: AttemptHorizons) -> Chart:
     )
     slope = found.trend.slope
     doubling = "Line: no growth"
-    if (slope.value or 0.0) > 0:
+    if slope.value and slope.value > 0:
         soonest = f"{12 / slope.high:.1f}" if slope.high else "0"
-        latest = f"{12 / slope.low:.1f}" if (slope.low or 0.0) > 0 else "∞"
+        latest = f"{12 / slope.low:.1f}" if slope.low and slope.low > 0 else "∞"
         doubling = f"Line: doubling in {12 / slope.value:.1f} months [{soonest}, {latest}]"
     # a name stands before its point where there is room for it
     room = ((years - places[0]) / np.ptp(places)).tolist()

@@ -199,6 +199,7 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
     own = "bars: intervals of the horizons; band: scatter around the line"
     own += "" if found.doubling == found.plain else " and the errors of the horizons"
     note = f"Line: {found.line.n} models of the frontier, {found.doubling_text}"
+    before, after = _apart(used, points)
     chart = points_with_trend(
         points,
         found.path,
@@ -210,7 +211,8 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
         low="minutes_low",
         high="minutes_high",
         group=Field("group", "Models"),
-        **_apart(used, points),
+        named=before,
+        named_after=after,
     )
     return {"trend": chart} | ({} if found.domains is None else {"trend_domains": _by_domain(found, found.domains)})
 
@@ -239,6 +241,9 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
     low, high = _inside(pl.concat([points["minutes"], found.path["minutes"]]))
     high = min(high * 8, longest * 16)
     path = found.path.with_columns(pl.col("minutes", "minutes_low", "minutes_high").clip(low, high))
+    days, all_days = (float(np.ptp(rows["released"].to_physical().to_numpy())) for rows in (points, path))
+    up = float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low))
+    before, after = _apart(points.filter("is_frontier"), points, days / all_days, up)
     chart = points_with_trend(
         points.with_columns(pl.col("minutes_low", "minutes_high").clip(low, high)),
         path,
@@ -252,12 +257,8 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
         low="minutes_low",
         high="minutes_high",
         group=Field("group", "Models"),
-        **_apart(
-            points.filter("is_frontier"),
-            points,
-            float(np.ptp(points["released"].to_physical().to_numpy()) / np.ptp(path["released"].to_physical().to_numpy())),
-            float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low)),
-        ),
+        named=before,
+        named_after=after,
     )  # fmt: skip
     return {"horizon_forecast": chart}
 
@@ -380,7 +381,7 @@ def _shares(shares: pl.Series) -> Field:
 
 def _apart(
     named: pl.DataFrame, points: pl.DataFrame, across_share: float = 1.0, up_share: float = 1.0
-) -> dict[str, list[str]]:
+) -> tuple[list[str], list[str]]:
     """Models whose names can stand before and above their points without covering another name, or else after and below without covering anything, the latest first.
 
     All points take these shares of the chart.
@@ -407,7 +408,7 @@ def _apart(
                 taken.append((left, right, level))
                 kept[side].append(name)
                 break
-    return kept
+    return kept["named"], kept["named_after"]
 
 
 def _on_axis(found: Estimate, low: float, high: float) -> dict[str, Any]:
