@@ -96,7 +96,7 @@ def _parsed(spec: Spec) -> ElementTree.Element:
 @lru_cache(maxsize=_KEPT)
 def _through_vega(spec: str) -> str:
     """The picture that Vega draws; nothing is fetched for it."""
-    own = {} if _is_second(engine()) else {"allowed_base_urls": []}
+    own: dict[str, Any] = {} if _is_second(engine()) else {"allowed_base_urls": []}
     return str(engine().vegalite_to_svg(spec, **own))
 
 
