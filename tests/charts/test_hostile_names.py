@@ -1,5 +1,6 @@
 """Names that mean something to JavaScript or to Vega are drawn like any other: at their rank, as text, without a word on the console."""
 
+import datetime
 import json
 import re
 
@@ -19,6 +20,8 @@ from howsure.horizon.time_horizon.comparison import compare_horizons
 from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.outside_text import one_line
+from howsure.reporting import ChartBlock, Report, Section, save_report
+from howsure.results import Provenance
 from howsure.stitch.charts import draw_scale
 from howsure.stitch.exploration import explore
 from howsure.stitch.scale import fit
@@ -173,7 +176,12 @@ def test_names_are_drawn_at_their_rank(make, browser_page, tmp_path):
 @pytest.mark.parametrize("make", [lines, points, *MADE], ids=lambda make: make.__name__)
 def test_charts_with_such_names_come_alive_without_a_word(make, browser_page, tmp_path):
     made = make()
-    for number, chart in enumerate(made if isinstance(made, list) else [made]):
-        page = browser_page(save_chart(chart, tmp_path / f"{number}.html"))
-        page.locator(".stage.is-live svg").wait_for()
-        page.close()
+    charts = [ChartBlock(chart) for chart in (made if isinstance(made, list) else [made])]
+    report = Report("Charts", [Section("All", charts)], Provenance({}), datetime.date(2026, 1, 1))
+    page = browser_page(save_report(report, tmp_path / "charts.html"))
+    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
+    figures = page.locator("figure.chart").all()
+    assert len(figures) == len(charts)
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+        figure.locator(".stage.is-live svg").wait_for()

@@ -184,8 +184,7 @@ def test_cost_per_success_is_that_of_compare(opened):
     same(page.evaluate("explorer.costPerSuccess(1)"), expected)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_an_audit_finds_nothing_and_nothing_overflows(opened, axe, width, scheme):
     page = opened(
         attempts_of(answer="yes, because", question="What is asked?"), width=width, scheme=scheme, with_text=True

@@ -151,7 +151,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert all(0.75 < one <= 1 for one in share.values()), share
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_epochs_tables_come_without_truth(tour, monkeypatch):
     """The parts that have nothing to do with them are those of the tour that was made already."""
     if not EPOCH.exists():
