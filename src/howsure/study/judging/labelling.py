@@ -182,24 +182,11 @@ def labels(
     if half_width is not None:
         if correlation is None:
             raise OptionError("half_width needs a pilot: without labels nothing tells how much they vary.")
-        budget = budget_for(
-            half_width,
-            sd=spread,
-            correlation=correlation,
-            cost_label=cost_label,
-            cost_judge=cost_judge,
-            n_items=len(items),
-            level=level,
-        )
+        costs = {"cost_label": cost_label, "cost_judge": cost_judge}
+        budget = budget_for(half_width, sd=spread, correlation=correlation, n_items=len(items), level=level, **costs)
         n_labels = budget.n_labels if budget.is_judge_worth_it else min(budget.n_labels_alone, len(items))
     assert n_labels is not None
-    least = max(4 + judged.shape[1], math.ceil(LEAST_PROBABILITY * len(items)))
-    if n_labels < least:
-        notes.append(
-            f"{least} labels are planned instead of {n_labels}: each item is labelled with probability 0.05 or more, and the judges' slopes need labels too."
-        )
-        n_labels = least
-    n_labels = min(n_labels, len(items))
+    n_labels = _possible_number(n_labels, n_items=len(items), n_judges=judged.shape[1], notes=notes)
     shares = {
         "uniform": np.full(len(items), n_labels / len(items)),
         "stratified": _by_stratum(errors, strata, n_labels),
@@ -254,6 +241,16 @@ def labels(
     return LabelPlan(
         drawn=frame, samplings=table, sampling=chosen, budget=budget, half_width=half_width, provenance=provenance
     )
+
+
+def _possible_number(n_labels: int, *, n_items: int, n_judges: int, notes: list[str]) -> int:
+    """At least as many labels as the probabilities and the judges' slopes need, and at most one per item."""
+    least = max(4 + n_judges, math.ceil(LEAST_PROBABILITY * n_items))
+    if n_labels < least:
+        notes.append(
+            f"{least} labels are planned instead of {n_labels}: each item is labelled with probability 0.05 or more, and the judges' slopes need labels too."
+        )
+    return min(max(n_labels, least), n_items)
 
 
 def _expected_errors(
