@@ -57,6 +57,7 @@ def test_where_every_game_broke_off_at_once_the_figures_are_states(tmp_path):
     assert (row.n, row.n_censored, row.survival, row.largest) == (1, 1, None, None)
     assert row.average.state == row.stddev.state == row.median.state == row.violation_rate.state == "too_few"
     assert "were interrupted in the first turn" in row.average.reason
+    assert results.provenance.notes[-1].endswith("interrupted in the first turn."), "nothing is said of a hazard"
     assert results.charts() == {}
     tables = {"track.csv", "samples.csv", "errors.csv", "baselines.csv"}
     assert {path.name for path in results.save(tmp_path)} == tables | {"track.json", "track.result.zip"}

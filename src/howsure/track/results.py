@@ -348,7 +348,7 @@ def _notes(row: TrackRow) -> list[str]:
         notes.append(
             f"{name}: {row.n_no_answer} of {row.n} games ended without an answer ({why}), which counts as an error in that turn.{most}"
         )
-    if row.average.state == "above_range":
+    if row.average.state != "ok":
         notes.append(f"{name}: {row.average.reason}.")
     elif row.rests_on_assumption:
         notes.append(
