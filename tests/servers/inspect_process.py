@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 
 from servers import prepared_process
 
@@ -18,7 +19,10 @@ ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
 def run(file, *jobs):
     """What each job came to."""
     asked = json.dumps(jobs, default=str) + "\n"
-    told = prepared_process.run([file], inspect=True, env=ENVIRONMENT, input=asked, timeout=300)
+    # outside of the repository, of whose state Inspect would ask git before each run
+    told = prepared_process.run(
+        [file], inspect=True, cwd=tempfile.gettempdir(), env=ENVIRONMENT, input=asked, timeout=300
+    )
     results = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
     assert len(results) == len(jobs), told.stderr
     return results
