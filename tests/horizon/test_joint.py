@@ -14,7 +14,7 @@ from howsure.horizon import crossvalidate, time_horizons
 from howsure.horizon.interval_coverage import HORIZONS
 from howsure.horizon.run_counts import ModelCounts
 from howsure.horizon.time_horizon.curves import averaged_logistic, averaged_logit, timed
-from howsure.horizon.time_horizon.joint import _polya_gamma, draw_joint
+from howsure.horizon.time_horizon.joint import _draw_ceilings, _Effects, _polya_gamma, _Runs, _Weights, draw_joint
 
 METR = Path(__file__).parents[3] / "shared/data/metr/runs_2025-01-28.jsonl"
 TASKS, FAMILIES = 1.6, 1.1  # standard deviations of what tasks and families add
@@ -156,3 +156,14 @@ def test_intervals_cover(model):
         held = [np.mean([found.covers(truth) for found, truth in one[quantity]]) for one in drawn]
         error = np.std(held, ddof=1) / math.sqrt(len(held))
         assert 0.92 - 2.5 * error - 0.01 <= np.mean(held) <= 0.97 + 2.5 * error + 0.01
+
+
+def test_a_failure_where_the_curve_says_that_success_is_certain():
+    """Few tasks and a steep curve: success and ceiling are both 1 to the last digit, and the share of failures by the ceiling was 0/0."""
+    one, none = np.ones((1, 1)), np.zeros((1, 1))
+    runs = _Runs(none, one, np.zeros(1), np.zeros(1), np.zeros((1, 0)), np.zeros(1, dtype=np.int64))
+    effects = _Effects(
+        *(np.array([value]) for value in (100.0, 0.0, 1.0)), np.zeros(0), *np.zeros((3, 1)), none.copy(), np.zeros(1)
+    )
+    _draw_ceilings(runs, effects, _Weights(none.copy(), none.copy(), none.copy()), np.random.default_rng(0))
+    assert 0 < effects.ceiling[0] <= 1

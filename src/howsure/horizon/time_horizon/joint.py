@@ -310,7 +310,7 @@ def _draw_ceilings(runs: _Runs, effects: _Effects, weights: _Weights, rng: np.ra
             if runs.n[m, t] > 0:
                 p = _logistic(a[m] + b[m] * x[t] + added[t] + e[m, t])
                 failed = runs.n[m, t] - runs.successes[m, t]
-                share = (1 - ceiling) * p / (1 - ceiling * p)
+                share = (1 - ceiling) * p / max(1 - ceiling * p, 1e-300)  # both are 1 where the curve is steep
                 stopped = float(rng.binomial(int(failed), min(max(share, 0.0), 1.0))) if failed >= 1 else 0.0
                 weights.good[m, t] = runs.successes[m, t] + stopped
                 n_reached += runs.successes[m, t]
