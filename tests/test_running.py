@@ -261,3 +261,19 @@ def test_a_full_disk_is_told_in_one_line():
     # Inspect's realtime log, on the disk of the user's home
     with pytest.raises(InputError, match=r"cannot be written \(database or disk is full\)"), plain_errors():
         raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_a_run_that_wrote_nothing_on_a_full_disk_says_so(monkeypatch, tmp_path):
+    """Inspect logs that it cannot write its log, and ends without an exception."""
+    pytest.importorskip("inspect_ai")
+    from howsure.track.running import model_runs
+
+    run = InspectRun(tmp_path, "mark", "shelf")
+    run.folder.mkdir()
+    with pytest.raises(InputError, match="no game was played"):
+        model_runs._finished(run, 4)
+    monkeypatch.setattr(model_runs.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(
+        InputError, match=r"the disk is full \(0 bytes are left\). Make room; the same command continues"
+    ):
+        model_runs._finished(run, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from howsure.track.samples import Samples
 __all__ = ["ModelRun", "run_model"]
 
 _UNFINISHED = ("api", "error", "cancelled", "budget")
+_LEAST_ROOM = 2**20  # bytes; the log of one game may need more
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,11 @@ def _finished(run: InspectRun, n_games: int) -> ModelRun:
     """How it stands after playing; the kept replies of a complete run are not needed any more."""
     done = _standing(run, n_games)
     if done is None:
+        left = shutil.disk_usage(run.folder).free
+        if left < _LEAST_ROOM:  # Inspect has told so in its own log, and ended as if all were well
+            raise InputError(
+                f"{run.folder}: no game could be written, the disk is full ({left:,} bytes are left). Make room; the same command continues."
+            )
         raise InputError(f"{run.folder}: no game was played. Read the log with: inspect view")
     if done.status == "complete":
         run.forget_replies()
