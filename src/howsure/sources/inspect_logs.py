@@ -227,8 +227,9 @@ def _numbered_anew(
         if is_shuffled:
             for table in runs:
                 _complete_items(table)
-        whole = pl.concat([table.samples.select("id", "item").filter(~table.samples["is_cut"]) for table in runs])
-        by_id = whole.drop_nulls().group_by("id").agg(n=pl.col("item").n_unique())
+        columns = ("id", "item", "is_cut")
+        told = pl.concat([pl.DataFrame([table.samples[name] for name in columns]) for table in runs])
+        by_id = told.filter(~pl.col("is_cut")).drop_nulls("item").group_by("id").agg(n=pl.col("item").n_unique())
         conflicts = by_id.filter(pl.col("n") > 1)["id"].to_list()
         if conflicts and (is_shuffled or len(conflicts) > len(by_id) / 2):
             found.add(domain)
@@ -328,7 +329,7 @@ class _Rows:
             raise InputError(f"{self._log.path}: no scorer gives numbers.")
         return pl.concat(frames, how="diagonal_relaxed")
 
-    def _named(self) -> pl.DataFrame:
+    def _named(self) -> pl.LazyFrame:
         """The samples with what identifies the item: its content, and its id where content does not tell the log's samples apart."""
         samples = self._table.samples
         items = samples["item"].drop_nulls()
@@ -339,53 +340,62 @@ class _Rows:
             is_repeat = pl.col("item").is_in(n_ids.filter(pl.col("len") > 1)["item"].implode())
             # where all samples have one prompt, what they ask lies elsewhere, such as in their files
             is_told_apart = len(n_ids) > 1 or len(pairs) < 3
-        item, name = pl.col("item"), pl.col("id")
-        if "sample" not in samples.columns:
-            samples = samples.with_columns(sample=name)
+        item, is_vague = pl.col("item"), pl.col("is_cut") | is_repeat
+        sample = pl.col("sample" if "sample" in samples.columns else "id")
         if self._is_by_content:
-            samples = samples.with_columns(item_digest=item, is_repeat=is_repeat | pl.col("is_cut"))
-            return samples.with_columns(name=pl.coalesce("item_digest", "sample"))
-        is_vague = pl.col("is_cut") | (is_repeat & (not is_told_apart))
-        samples = samples.with_columns(item_digest=pl.when(is_vague).then(item + "-" + name).otherwise(item))
-        if not self._changed:
-            return samples.with_columns(name=pl.col("sample"))
-        is_changed = name.is_in([*self._changed]) & item.is_not_null()
-        return samples.with_columns(name=pl.when(is_changed).then("item_digest").otherwise("sample"))
+            digest, name = item, pl.coalesce(item, sample)
+        else:
+            is_joined = pl.col("is_cut") | (is_repeat & (not is_told_apart))
+            digest = pl.when(is_joined).then(item + "-" + pl.col("id")).otherwise(item)
+            is_changed = pl.col("id").is_in([*self._changed]) & item.is_not_null()
+            name = pl.when(is_changed).then(digest).otherwise(sample) if self._changed else sample
+        is_vague = is_vague & item.is_not_null()
+        made = {"sample": sample, "item_digest": digest, "#name": name, "#is_vague": is_vague}
+        return samples.lazy().with_columns(**made).drop("id", "item", "is_cut")
 
-    def _scored(self, samples: pl.DataFrame, column: ScoreColumn, domain: str) -> pl.DataFrame:
+    def _scored(self, samples: pl.LazyFrame, column: ScoreColumn, domain: str) -> pl.DataFrame:
         """The samples that count under one score."""
         assert column.scores is not None  # as there is no fault
-        frame = samples.with_columns(column.scores).drop_nulls("score")
-        if "is_repeat" in frame.columns and (n := int((frame["is_repeat"] & frame["item"].is_not_null()).sum())):
-            told = "{n} sample{s} {were} taken as repeats of a sample with the same content"
-            self._notes.count(told, self.label, n)
-        frame = frame.drop("id", "item", "is_cut", "is_repeat", strict=False)
-        if self._options.divide_by == 1 and self._options.errors != "wrong":
-            self._tell_other_mean(column, frame)
         log = self._log
-        frame = frame.with_columns(
-            task=pl.lit(f"{domain}/") + pl.col("name"),
-            subject=pl.lit(log.eval.model),
-            kind=pl.lit("model"),
-            domain=pl.lit(domain),
-            date=pl.lit(log.created.date()),
-            log=pl.lit(log.path.name),
-            source=pl.lit(log.path.name),
-            scorer=pl.lit(column.label),
-        ).drop("name")
+        told = {
+            "subject": log.eval.model,
+            "kind": "model",
+            "domain": domain,
+            "date": log.created.date(),
+            "log": log.path.name,
+            "source": log.path.name,
+            "scorer": column.label,
+        }
         known = {one.name for one in Attempts.columns}
         config = {f"arg_{k}" if k in known else k: text for k, text in log.configuration().items()}
-        return frame.with_columns(pl.lit(text).alias(k) for k, text in (config | column.scale).items())
+        frame = (
+            samples.with_columns(
+                column.scores,
+                (pl.lit(f"{domain}/") + pl.col("#name")).alias("task"),
+                *(pl.lit(value).alias(name) for name, value in told.items()),
+            )
+            .with_columns(pl.lit(text).alias(k) for k, text in (config | column.scale).items())
+            .filter(pl.col("score").is_not_null())
+            .collect()
+        )
+        is_vague, names = frame.drop_in_place("#is_vague"), frame.drop_in_place("#name")
+        if self._is_by_content and (n := int(is_vague.sum())):
+            self._notes.count("{n} sample{s} {were} taken as repeats of a sample with the same content", self.label, n)
+        if self._options.divide_by == 1 and self._options.errors != "wrong":
+            self._tell_other_mean(column, names, frame["score"])
+        return frame
 
-    def _tell_other_mean(self, column: ScoreColumn, rows: pl.DataFrame) -> None:
+    def _tell_other_mean(self, column: ScoreColumn, names: pl.Series, scores: pl.Series) -> None:
         """Say where the log itself states another mean, as it does when its reducer takes the best of several epochs."""
         results = [one for one in self._log.results.scores if one.scorer == column.scorer] if self._log.results else []
         if column.key is not None:
             results = [one for one in results if one.name == column.key]
         stated = [(one.mean, one.reducer) for one in results if one.mean is not None]
-        if not stated or rows.is_empty() or self._log.eval.task.rpartition("/")[2] in COUNTED_EVALS:
+        if not stated or scores.is_empty() or self._log.eval.task.rpartition("/")[2] in COUNTED_EVALS:
             return
-        by_item = rows.group_by("name").agg(pl.col("score").mean())["score"]
+        by_item = scores
+        if names.n_unique() < len(names):
+            by_item = pl.DataFrame([names, scores]).group_by("#name").agg(pl.col("score").mean())["score"]
         mean = math.fsum(by_item) / len(by_item)
         if any(abs(mean - theirs) <= 1e-9 * max(1.0, abs(mean)) for theirs, _ in stated):
             return

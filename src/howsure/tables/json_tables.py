@@ -173,9 +173,9 @@ def _json(path: Path) -> tuple[Any, str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: {not_utf8(data, error)}") from None
-    hooks = {"parse_int": whole_number, "object_pairs_hook": with_each_key_once}
+    strict = json.JSONDecoder(parse_constant=no_constant, parse_int=whole_number, object_pairs_hook=with_each_key_once)
     try:
-        return json.loads(text, parse_constant=no_constant, **hooks), ""
+        return strict.decode(text), ""
     except (ValueError, RecursionError) as error:
         try:
             documents, says = _repaired(text) if len(data) <= _MOST_JSON else ([], "")
