@@ -16,8 +16,9 @@ from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, shared_tas
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
-from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean, powered_scores
+from howsure.stats.corrections import corrected_rate, independent_trials, powered_scores
 from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
+from howsure.stats.label_sampling import judged_mean
 from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings
 
@@ -476,26 +477,23 @@ def _refuse_too_few(known: pl.DataFrame) -> None:
 
 
 def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float, cluster: str | None) -> CorrectedRow:
-    seen, unseen = own.drop_nulls("label"), own.filter(pl.col("label").is_null())
     known = everyone.drop_nulls("label")
     good, passed = known["label"].to_numpy() >= _PASS, known["score"].to_numpy() >= _PASS
     # attempts at one task resemble each other; one task alone stands for itself
-    tasks = [f[cluster].to_numpy() if cluster and own[cluster].n_unique() > 1 else None for f in (own, seen, unseen)]
+    tasks = own[cluster].to_numpy() if cluster and own[cluster].n_unique() > 1 else None
     labelled = known[cluster].to_numpy() if cluster and known[cluster].n_unique() > 1 else None
     of_good, of_bad = (None, None) if labelled is None else (labelled[good], labelled[~good])
     trials = (
-        independent_trials(own["score"].to_numpy() >= _PASS, tasks[0]),
+        independent_trials(own["score"].to_numpy() >= _PASS, tasks),
         independent_trials(passed[good], of_good),
         independent_trials(~passed[~good], of_bad),
     )
-    powered = powered_mean(
-        seen["label"], seen["score"], unseen["score"], clusters=tasks[1], clusters_only=tasks[2], level=level
-    )
+    powered = judged_mean(own["label"].to_numpy(), own["score"].to_numpy(), clusters=tasks, level=level)
     return CorrectedRow(
         model,
-        mean(own["score"].to_numpy(), tasks[0], level=level).estimate,
+        mean(own["score"].to_numpy(), tasks, level=level).estimate,
         powered.estimate,
         corrected_rate(*trials, level=level),
         len(own),
-        len(seen),
+        powered.n_labelled,
     )
