@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from howsure.stats.corrections import powered_mean
 from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, judged_mean, strata_of
 from howsure.study.interval_coverage import draw_judged
 
@@ -53,13 +52,10 @@ def measure(peer: str | None = None, n_simulations: int = 400) -> dict[str, floa
                     share = inclusion_probabilities(0.4 + 0.6 * (f > np.median(f)), n_labels)
                 is_drawn, used = draw_labels(share, strata=strata, n_labels=n_labels, seed=seed)
                 options: dict[str, Any] = {"strata": strata} if how == "stratified" else {"probabilities": used}
-                ours = {"howsure": judged_mean(np.where(is_drawn, label, np.nan), judged, **options).estimate}
-                if how == "uniform":
-                    ours["howsure PPI++"] = powered_mean(label[is_drawn], f[is_drawn], f[~is_drawn]).estimate
-                for name, one in ours.items():
-                    hits.setdefault(name, []).append(one.covers(truth))
-                    if one.width is not None:
-                        widths.setdefault(name, []).append(one.width)
+                one = judged_mean(np.where(is_drawn, label, np.nan), judged, **options).estimate
+                hits.setdefault("howsure", []).append(one.covers(truth))
+                if one.width is not None:
+                    widths.setdefault("howsure", []).append(one.width)
                 weights = None if how == "uniform" else (1 / used[is_drawn] / (1 / used[is_drawn]).mean()).tolist()
                 sent.append({"y": label[is_drawn].tolist(), "f": f[is_drawn].tolist(), "more": f[~is_drawn].tolist(), "w": weights})  # fmt: skip
             if peer is not None:

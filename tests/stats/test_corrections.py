@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 
 from howsure.errors import InputError
-from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean
-
-
-def draw(rng, n, n_more, quality):
-    """Labels with mean 3 and a judge's values, which correlate by ``quality``; the judge is one too severe."""
-    judged = rng.normal(2, 1, n + n_more)
-    labels = 3 + quality * (judged[:n] - 2) + np.sqrt(1 - quality**2) * rng.normal(size=n)
-    return labels, judged[:n], judged[n:]
+from howsure.stats.corrections import corrected_rate, independent_trials
 
 
 def test_rogan_and_gladen(reference):
@@ -64,43 +57,6 @@ def test_rates_without_ground_are_states():
     assert (hardly.state, hardly.low, hardly.high) == ("ok", 0.0, 1.0)
     with pytest.raises(InputError, match="11 successes of 10"):
         corrected_rate((11, 10), (9, 10), (9, 10))
-
-
-def test_powered_mean_by_hand():
-    labels, judged, more = [1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 2.0], [1.0, 3.0]
-    found = powered_mean(labels, judged, more)
-    spread = np.var([*judged, *more], ddof=1)
-    weight = np.cov(labels, judged)[0, 1] / ((1 + 4 / 2) * spread)
-    assert found.weight == pytest.approx(weight)
-    assert found.estimate.value == pytest.approx(2.5 + weight * (2 - 2))
-    rest = np.array(labels) - weight * np.array(judged)
-    variance = ((rest - rest.mean()) ** 2).sum() / (2 * 4) + weight**2 * 2 / 2
-    assert found.estimate.width / 2 == pytest.approx(4.302653 * np.sqrt(variance), rel=1e-6)
-    assert (found.n_labelled, found.n_unlabelled) == (4, 2)
-
-
-@pytest.mark.parametrize("quality", [0.0, 0.5, 0.95])
-def test_powered_mean_holds_and_a_useless_judge_costs_nothing(quality):
-    rng = np.random.default_rng(1)
-    found = [powered_mean(*draw(rng, 20, 400, quality)) for _ in range(800)]
-    assert 0.925 < np.mean([one.estimate.covers(3.0) for one in found]) < 0.97
-    saved = np.mean([one.estimate.width for one in found]) / np.mean([one.labels_alone.width for one in found])
-    assert saved == pytest.approx(np.sqrt(1 - quality**2 * 400 / 420), abs=0.05)
-
-
-def test_a_judge_that_is_constant_or_contrary_is_ignored():
-    labels = [1.0, 2.0, 3.0, 2.0]
-    for judged in ([2.0] * 4, [3.0, 2.0, 1.0, 2.0]):
-        found = powered_mean(labels, judged, [2.0, 2.0, 2.0])
-        assert (found.weight, found.estimate.value) == (0.0, 2.0)
-
-
-def test_means_without_ground_are_states():
-    assert powered_mean([1, 2], [1, 2], [1, 2, 3]).estimate.state == "too_few"
-    same = powered_mean([1, 1, 1], [2, 2, 2], [2, 2])
-    assert (same.estimate.value, same.estimate.low_state) == (1.0, "undefined")
-    with pytest.raises(InputError, match="labels 3, judged 2"):
-        powered_mean([1, 2, 3], [1, 2], [1, 2, 3])
 
 
 def test_trials_of_one_cluster_are_not_independent():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from howsure.errors import InputError
-from howsure.stats.corrections import powered_mean, powered_scores
+from howsure.stats.corrections import powered_scores
 from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
 
 
@@ -72,7 +72,8 @@ def test_scores_of_ppi_have_the_mean_of_ppi():
     y = (rng.random(200) < 0.6).astype(float)
     f = np.where(rng.random(200) < 0.8, y, 1 - y)
     seen = np.arange(200) < 50
-    expected = powered_mean(y[seen], f[seen], f[~seen]).estimate.value
+    trust = np.cov(y[seen], f[seen])[0, 1] / ((1 + 50 / 150) * np.var(f, ddof=1))  # PPI++
+    expected = y[seen].mean() + trust * (f[~seen].mean() - f[seen].mean())
     scores = powered_scores(np.where(seen, y, np.nan), f, np.ones(200))
     assert scores.mean() == pytest.approx(expected, rel=1e-9)
     assert powered_scores(y, f, np.ones(200)) == pytest.approx(y)

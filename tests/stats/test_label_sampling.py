@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.corrections import powered_mean
 from howsure.stats.label_sampling import (
     LEAST_PROBABILITY,
     budget_for,
@@ -40,10 +39,12 @@ def test_one_judge_and_equal_probabilities_give_the_regression_estimate():
 def test_it_is_close_to_ppi_plus_plus():
     labels, judged, *_ = drawn(2, n_labels=100)
     known = ~np.isnan(labels)
-    theirs = powered_mean(labels[known], judged[known, 0], judged[~known, 0])
+    y, f, more = labels[known], judged[known, 0], judged[~known, 0]
+    trust = np.cov(y, f)[0, 1] / ((1 + len(f) / len(more)) * np.var(judged[:, 0], ddof=1))
+    se = np.sqrt(np.var(y - trust * f, ddof=2) / len(y) + trust**2 * np.var(more, ddof=1) / len(more))
     ours = judged_mean(labels, judged)
-    assert ours.estimate.value == pytest.approx(theirs.estimate.value, abs=0.02)
-    assert ours.estimate.width == pytest.approx(theirs.estimate.width, rel=0.1)
+    assert ours.estimate.value == pytest.approx(y.mean() + trust * (more.mean() - f.mean()), abs=0.02)
+    assert ours.estimate.width == pytest.approx(2 * 1.984 * se, rel=0.1)
 
 
 def test_all_items_labelled_and_fixed_is_known_exactly():

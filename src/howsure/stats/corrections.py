@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,79 +10,11 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, check_level, codes, finite, normal_quantile, t_quantile
-from howsure.stats._ratings import certain
+from howsure.stats._arrays import Floats, finite, normal_quantile
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 
-__all__ = ["PoweredMean", "corrected_rate", "independent_trials", "powered_mean", "powered_scores"]
-
-
-@dataclass(frozen=True)
-class PoweredMean:
-    """A mean of people's labels, made more precise by a judge that rated many more items.
-
-    ``weight`` λ is how far the judge is trusted, from 0 to 1; ``labels_alone`` is the mean without it.
-    """
-
-    estimate: Estimate
-    labels_alone: Estimate
-    weight: float
-    n_labelled: int
-    n_unlabelled: int
-
-
-def powered_mean(
-    labels: ArrayLike,
-    judged: ArrayLike,
-    judged_only: ArrayLike,
-    *,
-    clusters: Any = None,
-    clusters_only: Any = None,
-    level: float = 0.95,
-) -> PoweredMean:
-    r"""The mean label of all items, from few that people labelled and many that only the judge saw (PPI++).
-
-    .. math:: \hat\theta = \bar y + \lambda (\bar f_{only} - \bar f), \qquad
-              \lambda = \frac{\operatorname{cov}(y, f)}{(1 + n/N) \operatorname{var} f}, \qquad
-              se^2 = \frac{\operatorname{var}(y - \lambda f)}{n} + \frac{\lambda^2 \operatorname{var} f_{only}}{N}
-
-    ``labels`` y and ``judged`` f are of the same n items, ``judged_only`` of N others; both must be drawn from the same population.
-    λ is kept within 0 and 1, so a useless judge costs nothing. Angelopoulos, Duchi and Zrnic (2023), *PPI++*; their normal interval
-    contains the true value in 90 % of simulated data sets with 10 labels, so here t is used on n − 2 degrees of freedom, one of them spent on λ.
-
-    ``clusters`` and ``clusters_only`` (one label per item, given together) say which items belong together. The variance is then that of the sum
-    over clusters of what their items add to θ̂, and n in the degrees of freedom is the number of clusters with labelled items.
-    """
-    check_level(level)
-    y, f, more = finite(labels, "labels"), finite(judged, "judged"), finite(judged_only, "judged_only")
-    if len(y) != len(f):
-        raise InputError(f"Lengths differ: labels {len(y):,}, judged {len(f):,}. Give both for the same items.")
-    n, n_more = len(y), len(more)
-    if n < 3 or n_more < 2:
-        reason = f"{n} labelled and {n_more} other items; 3 and 2 are needed"
-        nothing = Estimate.without("too_few", reason, level=level)
-        return PoweredMean(nothing, nothing, 0.0, n, n_more)
-    spread = float(np.var(np.concatenate([f, more]), ddof=1))
-    weight = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / n_more) * spread), 0, 1)) if spread else 0.0
-    value = float(y.mean() + weight * (more.mean() - f.mean()))
-    rest = y - weight * f
-    if clusters is None or clusters_only is None:
-        n_units = n
-        variance = (
-            float(((rest - rest.mean()) ** 2).sum()) / ((n - 2) * n) + weight**2 * float(more.var(ddof=1)) / n_more
-        )
-    else:
-        code = codes([*clusters, *clusters_only], "clusters")
-        parts = np.concatenate([(rest - rest.mean()) / n, weight * (more - more.mean()) / n_more])
-        n_units = len(np.unique(code[:n]))
-        n_clusters = int(code.max()) + 1
-        variance = float((np.bincount(code, parts) ** 2).sum()) * n_clusters / max(n_clusters - 1, 1)
-    alone = mean(y, clusters, level=level, bounds=None).estimate
-    if n_units < 3:
-        reason = f"{n_units} clusters with labelled items; 3 are needed"
-        return PoweredMean(Estimate.without("too_few", reason, value=value, level=level), alone, weight, n, n_more)
-    return PoweredMean(_around(value, math.sqrt(variance), n_units - 2, level), alone, weight, n, n_more)
+__all__ = ["corrected_rate", "independent_trials", "powered_scores"]
 
 
 def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> Floats:
@@ -91,8 +22,8 @@ def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> 
 
     .. math:: z_i = \lambda f_i + c + \frac{1_i}{\rho}\,(y_i - \lambda f_i - c), \qquad \lambda = \frac{\operatorname{cov}(y, f)}{\operatorname{var} f}
 
-    with c the weighted mean of y − λf over labelled items and ρ their share of the weights. With equal weights the mean of z is the
-    value of `powered_mean`. Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
+    with c the weighted mean of y − λf over labelled items and ρ their share of the weights; λ is at least 0 and at most the share of all items to
+    unlabelled ones (Angelopoulos, Duchi and Zrnic 2023, *PPI++*). Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
 
     Parameters
     ----------
@@ -111,7 +42,7 @@ def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> 
         return y
     spread = float(np.cov(f, aweights=w))
     covariance = float(np.cov(y[is_known], f[is_known], aweights=w[is_known])[0, 1])
-    most = len(y) / (~is_known).sum()  # where powered_mean's λ is 1
+    most = len(y) / (~is_known).sum()  # where labels and verdicts of all items would count alike
     trust = float(np.clip(covariance / spread, 0, most)) if spread else 0.0
     rest = y - trust * f
     centre = np.average(rest[is_known], weights=w[is_known])
@@ -173,13 +104,6 @@ def corrected_rate(
     value = min(max(raw, 0.0), 1.0)
     reason = "" if value == raw else f"the judge's errors alone explain more: {raw:.3g} is cut at {value:g}"
     return Estimate(value, min(max(low, 0.0), value), max(min(high, 1.0), value), level, reason=reason)
-
-
-def _around(value: float, se: float, df: int, level: float) -> Estimate:
-    if not se:
-        return certain(value, "nothing varies, so nothing tells how rarely it would", level)
-    far = t_quantile(level, df) * se
-    return Estimate(value, value - far, value + far, level)
 
 
 def _lang_reiczigel(

@@ -15,7 +15,6 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
-from howsure.stats.corrections import powered_mean
 from howsure.stats.coverage import Case, CoverageRow, coverage_table
 from howsure.stats.drift import drift_alarm, simulate_runs
 from howsure.stats.judges import compare_judges
@@ -137,10 +136,6 @@ def _judged(
 ) -> tuple[Estimate, float]:
     label, judged, cluster, truth = draw_judged(rng, n, is_binary=is_binary, n_judges=n_judges, n_clusters=n_clusters)
     seed = int(rng.integers(2**31))
-    if how == "PPI++":
-        is_drawn, _ = draw_labels(np.full(n, n_labels / n), n_labels=n_labels, seed=seed)
-        found = powered_mean(label[is_drawn], judged[is_drawn, 0], judged[~is_drawn, 0], level=level)
-        return found.estimate, truth
     strata = strata_of(judged[:, 0]) if how == "stratified" else None
     probabilities = None
     if how == "active":
@@ -436,8 +431,6 @@ def _stopped(rng: np.random.Generator, level: float, *, kind: str, effect: float
 
 
 CASES: list[Case] = [
-    ("mean label, PPI++", "20 of 300 labelled, ratings", partial(_judged, n=300, n_labels=20, how="PPI++")),
-    ("mean label, PPI++", "20 of 300 labelled, 0/1", partial(_judged, n=300, n_labels=20, how="PPI++", is_binary=True)),
     ("mean label, uniform", "20 of 300 labelled, ratings", partial(_judged, n=300, n_labels=20)),
     ("mean label, uniform", "20 of 300 labelled, 0/1", partial(_judged, n=300, n_labels=20, is_binary=True)),
     ("mean label, stratified", "24 of 300 labelled, ratings", partial(_judged, n=300, n_labels=24, how="stratified")),
