@@ -54,7 +54,8 @@ def measure() -> dict[str, float]:
         shares = json.loads(_printed("where", address, TURNS))
     figures |= {f"howsure, part of it in {part}": share for part, share in shares.items()}
     for way in ("inspect", "howsure"):
-        figures[f"{way} / bare httpx"] = figures[f"{way}: CPU ms per turn"] / figures["httpx: CPU ms per turn"]
+        for bare in ("httpx", "openai"):
+            figures[f"{way} / bare {bare}"] = figures[f"{way}: CPU ms per turn"] / figures[f"{bare}: CPU ms per turn"]
     return figures
 
 
