@@ -50,8 +50,10 @@ def main(scores: str, folds: str, n_seeds: str = "5") -> None:
     print(f"\n{'held out':14} {'seeds':>5} {'release / paper':>20} {'learned / paper':>20}")
     for split, rmse in found.items():
         ratios = np.array(rmse)[:, 1:] / np.array(rmse)[:, :1]
-        error = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios)) if len(ratios) > 1 else (np.nan, np.nan)
-        told = (f"{mean:.3f} ± {se:.3f}" for mean, se in zip(ratios.mean(axis=0), error, strict=True))
+        told = [f"{mean:.3f}" for mean in ratios.mean(axis=0)]
+        if len(ratios) > 1:
+            errors = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios))
+            told = [f"{mean} ± {se:.3f}" for mean, se in zip(told, errors, strict=True)]
         print(f"{split:14} {len(ratios):5} " + " ".join(f"{one:>20}" for one in told))
 
 
