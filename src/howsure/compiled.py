@@ -69,9 +69,8 @@ def _alone(name: str) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        with suppress(
-            OSError, RuntimeError
-        ):  # where nothing can be written, or nobody is at home, each compiles for itself
+        # where nothing can be written, or nobody is at home, each compiles for itself
+        with suppress(OSError, RuntimeError):
             folder = cache_folder() / "compiling"
             folder.mkdir(parents=True, exist_ok=True)
             lock_file(stack.enter_context((folder / f"{name}.lock").open("a")))

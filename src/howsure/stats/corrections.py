@@ -22,8 +22,8 @@ def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> 
 
     .. math:: z_i = \lambda f_i + c + \frac{1_i}{\rho}\,(y_i - \lambda f_i - c), \qquad \lambda = \frac{\operatorname{cov}(y, f)}{\operatorname{var} f}
 
-    with c the weighted mean of y − λf over labelled items and ρ their share of the weights; λ is at least 0 and at most the share of all items to
-    unlabelled ones (Angelopoulos, Duchi and Zrnic 2023, *PPI++*). Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
+    with c the weighted mean of y − λf over labelled items and ρ their share of the weights; λ is at least 0 and at most the number of all items over that of
+    unlabelled ones (Angelopoulos, Duchi and Zrnic 2023, *PPI++*, whose λ is that share smaller and at most 1). Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> 
         return y
     spread = float(np.cov(f, aweights=w))
     covariance = float(np.cov(y[is_known], f[is_known], aweights=w[is_known])[0, 1])
-    most = len(y) / (~is_known).sum()  # where labels and verdicts of all items would count alike
+    most = len(y) / (~is_known).sum()  # where the λ of PPI++ is 1
     trust = float(np.clip(covariance / spread, 0, most)) if spread else 0.0
     rest = y - trust * f
     centre = np.average(rest[is_known], weights=w[is_known])
