@@ -29,7 +29,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def world():
-    return simulate(n_models=60, n_benchmarks=16, seed=3)
+    return simulate(n_models=36, n_benchmarks=12, density=0.45, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def drawn(world, scale):
     minutes = dict(zip(scale.models["model"], np.exp(scale.models["capability"]), strict=True))
     results = [
         explore(world.scores),
-        forecast(scale, cutoff="2025-01-01", n_simulations=9),
+        forecast(scale, cutoff="2025-05-01", n_simulations=9),
         progress(scale),
         map_horizons(scale, minutes, n_replicates=50),
         lag(scale),

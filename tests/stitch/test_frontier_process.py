@@ -87,8 +87,8 @@ def test_one_shape_is_the_regression_of_a_textbook(monkeypatch):
 
 
 def test_simulated_frontiers_are_covered_and_beat_no_change():
-    found = frontier_coverage(60, kinds=("trend", "faster"), level=0.9)
-    # 60 data sets: two Monte Carlo standard errors are 0.08
+    found = frontier_coverage(40, kinds=("trend", "faster"), level=0.9)
+    # 40 data sets: two Monte Carlo standard errors are 0.09
     assert found["coverage"].min() > 0.80
     later = found.filter(pl.col("ahead").is_in(["6 months", "1 year", "2 years"]))
     assert (later["mae"] < later["mae_no_change"]).all()

@@ -14,7 +14,7 @@ from howsure.tables import Scores
 @pytest.fixture(scope="module", params=[("default", 1), ("paper", 1), ("default", 2)], ids=["default", "paper", "2d"])
 def scale(request, world):
     preset, dimensions = request.param
-    return fit(world.scores, preset=preset, dimensions=dimensions, n_replicates=150)
+    return fit(world.scores, preset=preset, dimensions=dimensions, n_replicates=80)
 
 
 def scores_of(scale, *models):
@@ -132,10 +132,10 @@ def test_a_test_of_ten_items_is_not_the_next_benchmark(is_told):
     rows = rows.with_columns(score=pl.when(is_small).then(few).otherwise("score"))
     if is_told:
         rows = rows.with_columns(n_items=pl.when(is_small).then(10).otherwise(500))
-    scale = fit(Scores(rows), n_replicates=20)
-    lists = [next_benchmark(scale, model).benchmarks["benchmark"].to_list() for model in scale.models["model"]]
+    scale = fit(Scores(rows), n_replicates=20, error_factor=1.0)
+    lists = [next_benchmark(scale, model).benchmarks["benchmark"].to_list() for model in scale.models["model"][::2]]
     firsts = [names[0] for names in lists if small in names and len(names) > 1]
-    assert len(firsts) > 10
+    assert len(firsts) > 5
     assert small not in firsts
 
 
@@ -182,7 +182,7 @@ def test_the_chosen_benchmarks_predict_the_others_better_than_the_least_informat
     assert found.together["error"][-1] < 0.8 * found.together["error_now"][-1]
     sets = found.together["benchmark"].to_list(), found.benchmarks["benchmark"].to_list()[-4:]
     rng, errors, date = np.random.default_rng(1), ([], []), world.models["date"].max()
-    for capability in world.models.sort("date")["capability"][-10:]:
+    for capability in world.models.sort("date")["capability"][-10::2]:
         for some, squares in zip(sets, errors, strict=True):
             scores = [np.clip(true_score(world, capability, b) + 0.02 * rng.standard_normal(), 0, 1) for b in some]
             new = pl.DataFrame({"model": "newcomer", "benchmark": some, "score": scores, "date": date})

@@ -105,11 +105,11 @@ def test_reference_models_give_two_scales_one_unit(world, scale, tmp_path):
     scale.save(tmp_path / "old")
     scale.tables["reference"].write_csv(tmp_path / "list.csv")
     for reference in (scale, tmp_path / "old", tmp_path / "list.csv"):
-        linked = fit(later, reference=reference, n_replicates=10)
+        linked = fit(later, reference=reference)
         before, after = (np.array([one.capability(name).value for name in kept]) for one in (scale, linked))
         assert (after.mean(), after.std()) == pytest.approx((before.mean(), before.std()))
         assert [name for name in linked.reference if name in kept] == list(linked.reference)
-    few = fit(world.scores, reference=kept[:8], n_replicates=10)
+    few = fit(world.scores, reference=kept[:8], n_replicates=10, error_factor=1.0)
     here = [few.problem.model_at(name) for name in kept[:8]]
     estimate = few.estimate.capability[here]
     assert unit_of(few.replicates.capability[:, here], estimate) == pytest.approx(estimate.std())
@@ -322,7 +322,7 @@ def with_model(world, name, score):
 
 
 def test_a_model_that_no_benchmark_challenges_is_above_range(world):
-    scale = fit(with_model(world, "perfect", 1.0), n_replicates=100)
+    scale = fit(with_model(world, "perfect", 1.0), n_replicates=60, error_factor=1.0)
     found = scale.capability("perfect")
     assert found.state == "above_range"
     assert found.high is None
@@ -331,7 +331,7 @@ def test_a_model_that_no_benchmark_challenges_is_above_range(world):
 
 
 def test_a_model_that_fails_everything_is_below_range(world):
-    scale = fit(with_model(world, "hopeless", 0.0), n_replicates=100)
+    scale = fit(with_model(world, "hopeless", 0.0), n_replicates=60, error_factor=1.0)
     found = scale.capability("hopeless")
     assert found.state == "below_range"
     assert (found.low, scale.models["model"][-1]) == (None, "hopeless")
@@ -343,7 +343,7 @@ def test_a_benchmark_on_which_all_score_the_same_has_a_state(world, score, state
     flat = rows.unique("model", maintain_order=True).with_columns(
         benchmark=pl.lit("flat"), score=pl.lit(score), floor=0.0, benchmark_date=None
     )
-    scale = fit(Scores(pl.concat([rows, flat])), n_replicates=50)
+    scale = fit(Scores(pl.concat([rows, flat])), n_replicates=50, error_factor=1.0)
     row = scale.benchmarks.filter(pl.col("benchmark") == "flat").row(0, named=True)
     assert row["difficulty_state"] == state
     assert (row["difficulty_high"] is None) == (state == "above_range")

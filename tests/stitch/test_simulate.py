@@ -74,10 +74,10 @@ def test_a_density_that_does_not_do_is_told():
 def test_coverage_has_a_row_for_each_departure_way_and_quantity(problem):
     told = []
     found = coverage(
-        3, resamples=("errors", "rows"), departures=("none", "contamination"), like=problem, n_replicates=60, seed=1,
+        2, resamples=("errors", "rows"), departures=("none", "contamination"), like=problem, n_replicates=30, seed=1,
         progress=lambda *n: told.append(n),
     ).rows  # fmt: skip
-    assert told[-1] == (6, 6)
+    assert told[-1] == (4, 4)
     for departure in ("none", "contamination"):
         mine = found.filter(departure=departure)
         assert mine.filter(resample="errors")["of"].to_list()[: len(QUANTITIES)] == list(QUANTITIES)

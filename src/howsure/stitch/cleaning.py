@@ -118,8 +118,7 @@ def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFr
     for key in _PAIR:
         notes += _alike(frame[key], key)
     for key, columns in (("model", _OF_A_MODEL), ("benchmark", _OF_A_BENCHMARK)):
-        for column in columns:
-            frame = _agreed(frame, key, column)
+        frame = _agreed(frame, key, columns)
     frame = _with_floors(frame, floors, notes)
     return frame.with_columns(pl.col("family").fill_null(pl.col("model").map_elements(family_of, pl.String)))
 
@@ -192,20 +191,22 @@ def _alike(names: pl.Series, key: str) -> list[str]:
     return [told] if groups else []
 
 
-def _agreed(frame: pl.DataFrame, key: str, column: str) -> pl.DataFrame:
-    """The column with the one value that each model or benchmark has; two values are refused."""
-    values = frame.drop_nulls(column).group_by(key, maintain_order=True).agg(pl.col(column).unique(maintain_order=True))
-    disputed = values.filter(pl.col(column).list.len() > 1)
-    if len(disputed):
-        name, (first, second, *_) = disputed.row(0)
-        other = "benchmark" if key == "model" else "model"
-        where = [frame.filter(pl.col(key) == name, pl.col(column) == value)[other][0] for value in (first, second)]
-        rest = f" The same holds for {len(disputed) - 1} more." if len(disputed) > 1 else ""
-        raise InputError(
-            f"{name} has two different values of {column}: {first} ({where[0]}) and {second} ({where[1]}). Give each {key} one.{rest}"
-        )
-    one = values.select(key, pl.col(column).list.first())
-    return frame.drop(column).join(one, on=key, how="left", maintain_order="left")
+def _agreed(frame: pl.DataFrame, key: str, columns: Sequence[str]) -> pl.DataFrame:
+    """The columns with the one value that each model or benchmark has; two values are refused."""
+    known = pl.col(*columns).drop_nulls().unique(maintain_order=True)
+    values = frame.group_by(key, maintain_order=True).agg(known)
+    for column in columns:
+        disputed = values.filter(pl.col(column).list.len() > 1).select(key, column)
+        if len(disputed):
+            name, (first, second, *_) = disputed.row(0)
+            other = "benchmark" if key == "model" else "model"
+            where = [frame.filter(pl.col(key) == name, pl.col(column) == value)[other][0] for value in (first, second)]
+            rest = f" The same holds for {len(disputed) - 1} more." if len(disputed) > 1 else ""
+            raise InputError(
+                f"{name} has two different values of {column}: {first} ({where[0]}) and {second} ({where[1]}). Give each {key} one.{rest}"
+            )
+    one = values.select(key, pl.col(*columns).list.first())
+    return frame.drop(columns).join(one, on=key, how="left", maintain_order="left")
 
 
 def _with_floors(frame: pl.DataFrame, floors: Floors | None, notes: list[str]) -> pl.DataFrame:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NextBenchmark",
     "PlacedModels",
+    "capabilities_on",
     "information_at",
     "information_frame",
     "match_benchmarks",
@@ -141,11 +142,7 @@ def place(
 ) -> tuple[pl.DataFrame, Problem, Floats]:
     """The models of `score`, without predictions of their other scores, which take longer; with the scores that count and the parameters θ."""
     scores = match_benchmarks(scale, scores)
-    keep_overlaps = scale.provenance.settings.get("keep_overlaps", False)
-    problem = _on_known(scale, prepare_all_scores(scores, keep_overlaps=keep_overlaps))
-    rows = problem.rows(1 if scale.estimate.trait is None else 2)
-    factor = np.array([(weights or {}).get(name, 1.0) for name in problem.benchmarks])[problem.benchmark]
-    theta, settled = _settle(scale, problem, rows, factor)
+    problem, rows, theta, settled = _settled_on(scale, scores, weights)
     capability = theta[rows.layout.capability]
     drawn = _redrawn(scale, problem, rows, theta, settled, np.random.default_rng(seed))
     found = replicate_interval(drawn, scale.level)
@@ -163,6 +160,23 @@ def place(
     ).join(_unmatched(scale, scores), on="model", how="left")
     ranked = frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
     return ranked, problem, theta
+
+
+def capabilities_on(scale: Scale, scores: Scores) -> dict[str, float]:
+    """The capabilities of `place` alone, without intervals, which take longest."""
+    problem, rows, theta, _ = _settled_on(scale, match_benchmarks(scale, scores), None)
+    return dict(zip(problem.models, theta[rows.layout.capability].tolist(), strict=True))
+
+
+def _settled_on(
+    scale: Scale, scores: Scores, weights: Mapping[str, float] | None
+) -> tuple[Problem, Rows, Floats, Floats]:
+    """The scores that count, the parameters θ with the scale's curves, and the weights of the scores."""
+    keep_overlaps = scale.provenance.settings.get("keep_overlaps", False)
+    problem = _on_known(scale, prepare_all_scores(scores, keep_overlaps=keep_overlaps))
+    rows = problem.rows(1 if scale.estimate.trait is None else 2)
+    factor = np.array([(weights or {}).get(name, 1.0) for name in problem.benchmarks])[problem.benchmark]
+    return problem, rows, *_settle(scale, problem, rows, factor)
 
 
 def match_benchmarks(scale: Scale, scores: Scores) -> Scores:

@@ -10,7 +10,7 @@ import polars as pl
 
 from howsure.results import Provenance, Result, plain
 from howsure.stitch.cleaning import listed
-from howsure.stitch.placing import place
+from howsure.stitch.placing import capabilities_on
 from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit
 from howsure.tables import Scores
 
@@ -120,7 +120,7 @@ def update(
     drawn = (len(old.replicates) if old.replicates is not None else 0) if n_replicates is None else n_replicates
     new = fit(table, **options, n_replicates=drawn, seed=seed, progress=progress)
     changed = _changes(old, new)
-    models = _models(old, new, changed, seed)
+    models = _models(old, new, changed)
     benchmarks = _benchmarks(old, new)
     counted = dict(changed["kind"].value_counts().iter_rows())
     kinds = dict(benchmarks["kind"].value_counts().iter_rows())
@@ -202,7 +202,7 @@ def _changes(old: Scale, new: Scale) -> pl.DataFrame:
     return both.select(*key, kind.alias("kind"), "before", "score").drop_nulls("kind").sort(*key)
 
 
-def _models(old: Scale, new: Scale, changed: pl.DataFrame, seed: int) -> pl.DataFrame:
+def _models(old: Scale, new: Scale, changed: pl.DataFrame) -> pl.DataFrame:
     count = [(pl.col("kind") == kind).sum().cast(pl.Int64).alias(f"n_{kind}") for kind in ("new", "changed", "removed")]
     of_model = changed.group_by("model").agg(count)
     before = old.models.select("model", pl.col("capability").alias("before"), pl.col("rank").alias("rank_before"))
@@ -211,19 +211,16 @@ def _models(old: Scale, new: Scale, changed: pl.DataFrame, seed: int) -> pl.Data
     known = new.problem.to_frame().filter(
         pl.col("model").is_in(before["model"].implode()), pl.col("benchmark").is_in(list(old.problem.benchmarks))
     )
-    placed = pl.DataFrame(schema={"model": pl.String, "on_old": pl.Float64})
-    same = placed.rename({"on_old": "as_was"})
-    if len(known):
-        keep = place(old, Scores(known), seed=seed)[0]
-        placed = keep.select("model", pl.col("capability").alias("on_old"))
-        was = place(old, Scores(old.problem.to_frame()), seed=seed)[0]
-        same = was.select("model", pl.col("capability").alias("as_was"))
+    placed = capabilities_on(old, Scores(known)) if len(known) else {}
+    was = capabilities_on(old, Scores(old.problem.to_frame())) if len(known) else {}
     joined = (
         now.join(before, on="model", how="full", coalesce=True)
         .join(of_model, on="model", how="left")
-        .join(placed, on="model", how="left")
-        .join(same, on="model", how="left")
-        .with_columns(pl.col("n_new", "n_changed", "n_removed").fill_null(0))
+        .with_columns(
+            pl.col("n_new", "n_changed", "n_removed").fill_null(0),
+            pl.col("model").replace_strict(placed, default=None, return_dtype=pl.Float64).alias("on_old"),
+            pl.col("model").replace_strict(was, default=None, return_dtype=pl.Float64).alias("as_was"),
+        )
     )
     has_own = pl.sum_horizontal("n_new", "n_changed", "n_removed") > 0
     change = pl.col("capability") - pl.col("before")

@@ -29,7 +29,7 @@ from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
 __all__ = ["solve_hierarchy"]
 
 _MOST_ROUNDS = 60
-_SETTLED = 1e-3  # largest relative change of a hyper-parameter that ends the search
+_SETTLED = 1e-3
 _ROUGHLY = 1e-3  # gradient within a round
 _EXACTLY = 1e-7
 _NARROWEST, _WIDEST = 0.1, 10.0  # of a prior's standard deviation, lest few models or benchmarks make it collapse
@@ -50,13 +50,18 @@ class _Hyper:
     loading_sd: float = 0.5
 
 
-def solve_hierarchy(problem: Problem, n_dimensions: int = 1) -> Solution:
-    """The fit with learned priors and noise; in two dimensions it starts from the residuals of one."""
+def solve_hierarchy(
+    problem: Problem, n_dimensions: int = 1, *, settled: float = _SETTLED, flat: Solution | None = None
+) -> Solution:
+    """The fit with learned priors and noise; in two dimensions it starts from the residuals of one.
+
+    ``settled`` is the largest relative change of a hyper-parameter that ends the search, ``flat`` the fit in one dimension if it is known.
+    """
     rows = problem.rows(n_dimensions)
-    state = _begin(rows) if n_dimensions == 1 else _begin_second(problem, rows)
+    state = _begin(rows) if n_dimensions == 1 else _begin_second(problem, rows, flat or solve_hierarchy(problem))
     for _ in range(_MOST_ROUNDS):
         before, state = state, _round(problem, rows, state)
-        if _change(before.hyper, state.hyper) < _SETTLED:
+        if _change(before.hyper, state.hyper) < settled:
             break
     return _finish(problem, rows, state)
 
@@ -74,9 +79,8 @@ def _begin(rows: Rows) -> _State:
     return _State(np.zeros(rows.layout.size), _Hyper())
 
 
-def _begin_second(problem: Problem, rows: Rows) -> _State:
+def _begin_second(problem: Problem, rows: Rows, flat: Solution) -> _State:
     """The one-dimensional fit, and the first singular vectors of its standardised residuals."""
-    flat = solve_hierarchy(problem)
     at, hyper = rows.layout, _Hyper(**{k: v for k, v in flat.learned.items() if k in _Hyper.__dataclass_fields__})
     value, share = expected(flat.rows, flat.theta)
     sd = np.sqrt(flat.noise.of(share, problem.benchmark, problem.sampling_variance(share)))
@@ -173,5 +177,5 @@ def _rms(values: Floats, variance: Floats) -> float:
 
 
 def _change(before: _Hyper, after: _Hyper) -> float:
-    old, new = (np.array(list(asdict(one).values())) for one in (before, after))
-    return float(np.max(np.abs(new - old) / (np.abs(new) + 0.1)))
+    pairs = zip(vars(before).values(), vars(after).values(), strict=True)
+    return max(abs(new - old) / (abs(new) + 0.1) for old, new in pairs)

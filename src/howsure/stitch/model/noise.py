@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from howsure.compiled import kernel
 from howsure.stitch.model.curvature import Spread
 from howsure.stitch.model.kernels import eta
 from howsure.stitch.model.layout import Floats, Ints, Rows
@@ -109,12 +110,24 @@ def _shrunk(raw: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     uncertain, with all degrees of freedom that the residuals have together.
     """
     pooled = np.maximum(np.average(raw, axis=-1, weights=degrees + 1e-9, keepdims=True), _LEAST_VARIANCE)
-    own, total, scale = degrees * np.maximum(raw, _LEAST_SHARE * pooled), degrees + _PRIOR_DEGREES, pooled
-    for _ in range(_SWEEPS):  # of few benchmarks: `np.mean` would take most of the time
-        variance: Floats = (own + _PRIOR_DEGREES * scale) / total
-        scale = 1 / (np.add.reduce(1 / variance, axis=-1, keepdims=True) / total.shape[-1])
+    own, total = degrees * np.maximum(raw, _LEAST_SHARE * pooled), degrees + _PRIOR_DEGREES
+    scale = _harmonic_scale(own, total, pooled[:, 0])
+    variance = (own + _PRIOR_DEGREES * scale[:, None]) / total
     behind_scale = np.maximum(np.add.reduce(degrees, axis=-1, keepdims=True), _FEWEST_DEGREES)
     return variance, np.maximum(1 / (1 / total + 1 / behind_scale), _FEWEST_DEGREES)
+
+
+@kernel
+def _harmonic_scale(own: Floats, total: Floats, first: Floats) -> Floats:
+    """The scale that is the harmonic mean of the variances shrunk towards it, in each row: found by repetition from ``first``."""
+    scale = first.copy()
+    for row in range(len(own)):
+        for _ in range(_SWEEPS):
+            inverse = 0.0
+            for k in range(own.shape[1]):
+                inverse += total[row, k] / (own[row, k] + _PRIOR_DEGREES * scale[row])
+            scale[row] = own.shape[1] / inverse
+    return scale
 
 
 def _profile(share: Floats, shape: float | Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -235,6 +236,12 @@ def _by_variance(known: Problem, anchor: AnchorBenchmark) -> Solution:
     return solution
 
 
+@lru_cache(maxsize=2)
+def _hierarchy(known: Problem, n_dimensions: int = 1) -> Solution:
+    """The learned fit of a training set, which several methods start from."""
+    return solve_hierarchy(known, n_dimensions, flat=_hierarchy(known) if n_dimensions > 1 else None)
+
+
 def _by_curves(solution: Solution, new: Problem) -> Floats:
     return expected(new.rows(solution.layout.n_dimensions), solution.theta)[0]
 
@@ -254,10 +261,10 @@ METHODS: dict[str, Callable[[Problem, Problem, AnchorBenchmark], Floats]] = {
     RASCH: lambda known, new, anchor: _by_curves(solve_ridge(known, anchor, equal_slopes=True), new),
     PAPER: lambda known, new, anchor: _by_curves(solve_ridge(known, anchor), new),
     "variance per benchmark": lambda known, new, anchor: _by_curves(_by_variance(known, anchor), new),
-    DEFAULT: lambda known, new, anchor: _by_curves(solve_hierarchy(known), new),
-    DEFAULT_2D: lambda known, new, anchor: _by_curves(solve_hierarchy(known, 2), new),
-    PREDICTED: lambda known, new, anchor: _by_process(solve_hierarchy(known), new),
-    PREDICTED_2D: lambda known, new, anchor: _by_process(solve_hierarchy(known, 2), new),
+    DEFAULT: lambda known, new, anchor: _by_curves(_hierarchy(known), new),
+    DEFAULT_2D: lambda known, new, anchor: _by_curves(_hierarchy(known, 2), new),
+    PREDICTED: lambda known, new, anchor: _by_process(_hierarchy(known), new),
+    PREDICTED_2D: lambda known, new, anchor: _by_process(_hierarchy(known, 2), new),
 }
 """Each learns from one problem and predicts the scores of another with the same models and benchmarks.
 
