@@ -119,6 +119,18 @@ def test_the_specification_of_a_claim_has_the_same_number(runs):
     assert np.isfinite(drawn).all()
 
 
+def test_scored_cut_runs_make_horizons_too_short_and_censored_ones_do_not():
+    """The smallest form of `howsure horizon coverage --of limits`."""
+    scored, censored = (
+        coverage("limits", containing=f"lasting neither, limits {way}", n_simulations=4).rows.row(0, named=True)
+        for way in ("scored", "censored")
+    )
+    assert scored["coverage"] < 0.3 > scored["median_error"] + 1
+    assert censored["coverage"] > 0.6
+    assert abs(censored["median_error"]) < 0.5
+
+
+@pytest.mark.evidence
 def test_coverage_and_bias_where_a_limit_cut_three_of_ten_runs():
     """Small form of `howsure horizon coverage --of limits`: scored is far too short; censored holds unless successes last longer; bounds always do."""
     found = coverage("limits", n_simulations=10).rows.filter(quantity="50 % horizon")

@@ -131,7 +131,7 @@ def test_regression_is_the_optimum_that_scipy_finds(estimator):
     drawn, model = estimator
     places, last = regression.difficulties(drawn.successes, drawn.trials)
     lines = regression._fit_all(places, last, drawn.weights, model.successes, model.n)
-    for replicate in (0, 3):
+    for replicate in (3,):
         given = (places[replicate], last, drawn.weights[replicate])
         best = minimize(
             lambda line, given=given: -regression.log_likelihood(line, *given, model.successes, model.n),

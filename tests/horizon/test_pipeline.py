@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 EXAMPLE = Path(__file__).parents[2] / "examples/name"
-SMALL = {"tasks.n": 10, "novices.learners": 8, "novices.attempts": 5, "models.runs": 4, "horizons.bootstrap": 30}
+SMALL = {"tasks.n": 6, "novices.learners": 6, "novices.attempts": 5, "models.runs": 4, "horizons.bootstrap": 30}
 
 
 def setting(name, params):
