@@ -16,29 +16,35 @@ from howsure.stats._arrays import Floats
 
 __all__ = ["N_HORIZONS", "N_RATES", "measure"]
 
-N_HORIZONS, N_RATES = 40, 200
+N_HORIZONS, N_RATES = 40, 100
 _RATES = {f"rate-{rate}": rate for rate in (0.1, 0.3, 0.5, 0.7, 0.9)}
+_QUANTITIES = ("success, PPI++", "success, Rogan-Gladen", "horizon")
 
 
 def measure(n_horizons: int = N_HORIZONS, n_rates: int = N_RATES, n_replicates: int = 100) -> dict[str, float]:
     """The share of intervals that contain the true value, by estimate, judge, share of labels and success rate, and the error of each."""
     shares: dict[str, float] = {}
+    every: dict[str, list[list[bool]]] = {name: [] for name in _QUANTITIES}
     for sensitivity, specificity in ((0.7, 0.9), (0.85, 0.85), (0.95, 0.75)):
         for labelled in (0.05, 0.15, 0.3):
             world = JudgedSimulation(rates=_RATES, sensitivity=sensitivity, specificity=specificity, labelled=labelled)
-            hits: dict[str, list[list[bool]]] = {"success, PPI++": [], "success, Rogan-Gladen": [], "horizon": []}
+            hits: dict[str, list[list[bool]]] = {name: [] for name in _QUANTITIES}
             for seed in range(max(n_rates, n_horizons)):
                 verdicts, labels, novices = world.draw(seed)
                 found = correct(verdicts, labels)
-                for name, of in (("success, PPI++", "powered"), ("success, Rogan-Gladen", "corrected")):
+                for name, of in zip(_QUANTITIES, ("powered", "corrected"), strict=False):
                     hits[name].append([getattr(row, of).covers(_RATES[row.model]) for row in found.rows])
                 if seed < n_horizons:
                     horizons = judged_horizons(found, novices, n_replicates=n_replicates, seed=seed).rows
                     by_model = {row.model: row.horizon for row in horizons}
                     hits["horizon"].append([by_model[m].covers(true_horizon(r)) for m, r in _RATES.items()])
-            cell = f"{sensitivity}/{specificity}, {labelled:.0%} labelled"
             for name, rows in hits.items():
-                shares |= _shares(f"{name}: {cell}", np.array(rows, dtype=np.float64))
+                every[name] += rows
+                shares |= _shares(
+                    f"{name}: {sensitivity}/{specificity}, {labelled:.0%} labelled", np.array(rows, dtype=np.float64)
+                )
+    for name, rows in every.items():
+        shares |= _shares(f"{name}: all judges and labels", np.array(rows, dtype=np.float64))
     return shares
 
 

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from howsure.errors import InputError
-from howsure.stats.corrections import powered_scores
-from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
+from howsure.stats.judge_errors import (
+    draw_judge_errors,
+    errors_differ,
+    fit_judge_errors,
+    impute_counts,
+    success_given_verdict,
+)
 
 
 def table(rng, rate, n, sensitivity, specificity, share):
@@ -41,6 +45,30 @@ def test_with_everything_labelled_the_rate_is_that_of_the_labels():
     assert drawn.sensitivity.mean() == pytest.approx(55.5 / 61, abs=0.004)
 
 
+def test_trials_that_resemble_each_other_count_less():
+    labelled, unlabelled = np.array([[[60, 20], [10, 110]]]), np.array([[90, 110]])
+    drawn = draw_judge_errors(labelled, unlabelled, 3000, np.random.default_rng(0), rate_effects=np.array([4.0]))
+    quarter = draw_judge_errors(labelled, unlabelled, 3000, np.random.default_rng(0))
+    assert drawn.rates.std() == pytest.approx(2 * quarter.rates.std(), rel=0.15)
+    unsure = draw_judge_errors(labelled, 0 * unlabelled, 3000, np.random.default_rng(0), error_effects=(4.0, 1.0))
+    plain = draw_judge_errors(labelled, 0 * unlabelled, 3000, np.random.default_rng(0))
+    assert unsure.specificity.std() == pytest.approx(2 * plain.specificity.std(), rel=0.1)
+    assert unsure.sensitivity.std() == pytest.approx(plain.sensitivity.std(), rel=0.1)
+
+
+def test_the_fit_is_where_rogan_and_gladen_find_it():
+    """Many attempts with few labels: rates follow from verdicts and errors alone, as (p + specificity − 1)/(sensitivity + specificity − 1)."""
+    rates = np.array([0.2, 0.6])
+    labelled = np.array([[[[1 - rate], [rate]] * np.array([[0.7, 0.3], [0.1, 0.9]]) for rate in rates]]) * 1e4
+    passed = rates * 0.9 + (1 - rates) * 0.3
+    unlabelled = 1e9 * np.stack([1 - passed, passed], axis=-1)
+    found = fit_judge_errors(labelled, unlabelled[None])
+    assert found.rates[0] == pytest.approx(rates, abs=0.002)
+    drawn = draw_judge_errors(labelled[0], unlabelled, 100, np.random.default_rng(0))
+    assert drawn.rates.mean(axis=0) == pytest.approx(rates, abs=0.005)
+    assert (found.sensitivity[0], found.specificity[0]) == pytest.approx((0.9, 0.7), abs=0.002)
+
+
 def test_errors_that_differ_are_told_from_those_that_do_not():
     rng = np.random.default_rng(2)
     alike = [errors_differ(np.stack([table(rng, 0.5, 60, 0.9, 0.7, 1)[0] for _ in range(3)])) for _ in range(60)]
@@ -65,23 +93,3 @@ def test_imputed_tasks_differ_as_much_as_true_ones():
     true = rates.var() + (rates * (1 - rates)).mean() / 20
     assert (drawn / 20).var(axis=1).mean() == pytest.approx(true, rel=0.15)
     assert (drawn / 20).mean() == pytest.approx(rates.mean(), abs=0.02)
-
-
-def test_scores_of_ppi_have_the_mean_of_ppi():
-    rng = np.random.default_rng(4)
-    y = (rng.random(200) < 0.6).astype(float)
-    f = np.where(rng.random(200) < 0.8, y, 1 - y)
-    seen = np.arange(200) < 50
-    trust = np.cov(y[seen], f[seen])[0, 1] / ((1 + 50 / 150) * np.var(f, ddof=1))  # PPI++
-    expected = y[seen].mean() + trust * (f[~seen].mean() - f[seen].mean())
-    scores = powered_scores(np.where(seen, y, np.nan), f, np.ones(200))
-    assert scores.mean() == pytest.approx(expected, rel=1e-9)
-    assert powered_scores(y, f, np.ones(200)) == pytest.approx(y)
-    with pytest.raises(InputError, match="2 labelled items; 3 are needed"):
-        powered_scores(np.where(np.arange(200) < 2, y, np.nan), f, np.ones(200))
-
-
-def test_scores_of_ppi_use_the_weights():
-    y, f = np.array([1.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0, 1.0, 1.0])
-    scores = powered_scores(y, f, np.array([2.0, 1.0, 1.0, 4.0]))
-    assert np.average(scores, weights=[2, 1, 1, 4]) == pytest.approx(3 / 4)

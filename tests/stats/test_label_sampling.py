@@ -12,6 +12,7 @@ from howsure.stats.label_sampling import (
     draw_labels,
     inclusion_probabilities,
     judged_mean,
+    powered_scores,
     strata_of,
 )
 from howsure.study.interval_coverage import draw_judged
@@ -160,3 +161,22 @@ def test_many_judges_need_more_labels():
     labels = np.where(np.arange(60) < 15, rng.normal(size=60), np.nan)
     found = judged_mean(labels, rng.normal(size=(60, 6))).estimate
     assert (found.state, found.reason) == ("too_few", "15 labelled items; 19 are needed")
+
+
+def test_scores_have_the_mean_and_nearly_the_spread_of_the_estimate():
+    rng = np.random.default_rng(4)
+    y = (rng.random(200) < 0.6).astype(float)
+    f = np.where(rng.random(200) < 0.8, y, 1 - y)
+    labels = np.where(np.arange(200) < 50, y, np.nan)
+    scores, found = powered_scores(labels, f, np.ones(200)), judged_mean(labels, f)
+    assert scores.mean() == pytest.approx(found.estimate.value, rel=1e-9)
+    assert scores.std(ddof=1) / np.sqrt(200) == pytest.approx(found.se, rel=0.06)
+    assert powered_scores(y, f, np.ones(200)) == pytest.approx(y)
+    with pytest.raises(InputError, match="2 labelled items; 3 are needed"):
+        powered_scores(np.where(np.arange(200) < 2, y, np.nan), f, np.ones(200))
+
+
+def test_scores_use_the_weights():
+    y, f = np.array([1.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0, 1.0, 1.0])
+    scores = powered_scores(y, f, np.array([2.0, 1.0, 1.0, 4.0]))
+    assert np.average(scores, weights=[2, 1, 1, 4]) == pytest.approx(3 / 4)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howsure.compute import replicate
 from howsure.errors import InputError
@@ -16,9 +17,9 @@ from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, shared_tas
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
-from howsure.stats.corrections import corrected_rate, independent_trials, powered_scores
+from howsure.stats.corrections import corrected_rate, independent_trials
 from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
-from howsure.stats.label_sampling import judged_mean
+from howsure.stats.label_sampling import judged_mean, powered_scores
 from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings
 
@@ -41,6 +42,7 @@ _PASS = 0.5
 _FEWEST = 3
 _ALIKE = 0.05  # a smaller p value says that the judge's errors differ between models
 _N_CHANCES = 400  # draws that make P(success | verdict) of the corrected attempts
+_N_RATES, _PER_CHAIN = 2000, 8  # draws whose quantiles are the intervals of corrected rates
 _HALF = np.array([0.5])
 
 
@@ -48,7 +50,7 @@ _HALF = np.array([0.5])
 class CorrectedRow:
     """One model's rate of success: as the judge has it, and corrected by people's labels in two ways.
 
-    ``powered`` (PPI++) uses the model's own labels; ``corrected`` (Rogan and Gladen) takes the judge to err alike on every model.
+    ``powered`` (PPI++) uses the model's own labels; ``corrected`` (Rogan and Gladen's model) takes the judge to err alike on every model.
     """
 
     model: str
@@ -221,11 +223,13 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95, cluster
             "Write items as subject/task/attempt."
         )
     _refuse_too_few(frame.drop_nulls("label"))
+    parts = {str(name): part for (name,), part in frame.group_by("subject", maintain_order=True)}
+    counts = _counts(frame, [(model, None) for model in parts])
+    common = _common_errors(list(parts.values()), frame.drop_nulls("label"), counts, level, cluster)
     rows = tuple(
-        _row(str(name), part, frame, level, cluster) for (name,), part in frame.group_by("subject", maintain_order=True)
+        _row(model, part, rate, level, cluster) for (model, part), rate in zip(parts.items(), common, strict=True)
     )
-    labelled, _ = _counts(frame, [(row.model, None) for row in rows])
-    p_alike = errors_differ(labelled)
+    p_alike = errors_differ(counts[0])
     notes = (*labels.notes, *_notes(frame, p_alike))
     made = Provenance.of(attempts, level=level, labels=labels.digest, n_labelled=len(known), notes=notes)
     return Corrected(rows=rows, frame=frame, p_alike=p_alike, provenance=made)
@@ -476,24 +480,44 @@ def _refuse_too_few(known: pl.DataFrame) -> None:
         )
 
 
-def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float, cluster: str | None) -> CorrectedRow:
-    known = everyone.drop_nulls("label")
+def _common_errors(
+    parts: Sequence[pl.DataFrame], known: pl.DataFrame, counts: tuple[Ints, Ints], level: float, cluster: str | None
+) -> list[Estimate]:
+    """Each model's success rate if the judge errs alike on all: quantiles of its posterior, drawn jointly with sensitivity and specificity.
+
+    A labelled attempt tells about its model's rate and about the judge at once. The formula of Rogan and Gladen with independent intervals of its three shares counts that twice,
+    and forgets what the labels say about the rate itself; it serves here to tell which models have no rate.
+    """
     good, passed = known["label"].to_numpy() >= _PASS, known["score"].to_numpy() >= _PASS
-    # attempts at one task resemble each other; one task alone stands for itself
-    tasks = own[cluster].to_numpy() if cluster and own[cluster].n_unique() > 1 else None
-    labelled = known[cluster].to_numpy() if cluster and known[cluster].n_unique() > 1 else None
-    of_good, of_bad = (None, None) if labelled is None else (labelled[good], labelled[~good])
-    trials = (
-        independent_trials(own["score"].to_numpy() >= _PASS, tasks),
-        independent_trials(passed[good], of_good),
-        independent_trials(~passed[~good], of_bad),
-    )
+    of_good = independent_trials(passed[good], _clusters(known.filter(good), cluster))
+    of_bad = independent_trials(~passed[~good], _clusters(known.filter(~good), cluster))
+    verdicts = [independent_trials(own["score"].to_numpy() >= _PASS, _clusters(own, cluster)) for own in parts]
+    plain = [corrected_rate(one, of_good, of_bad, level=level) for one in verdicts]
+    if not good.any() or good.all():
+        return plain
+    drawn = draw_judge_errors(
+        *counts,
+        _N_RATES,
+        np.random.default_rng(0),
+        rate_effects=np.array([len(own) / n for own, (_, n) in zip(parts, verdicts, strict=True)]),
+        error_effects=((~good).sum() / of_bad[1], good.sum() / of_good[1]),
+        per_chain=_PER_CHAIN,
+    ).rates
+    tail = (1 - level) / 2
+    middle, low, high = np.quantile(drawn, [0.5, tail, 1 - tail], axis=0)
+    return [
+        Estimate(float(middle[row]), float(low[row]), float(high[row]), level) if one.state == "ok" else one
+        for row, one in enumerate(plain)
+    ]
+
+
+def _clusters(frame: pl.DataFrame, cluster: str | None) -> NDArray[Any] | None:
+    """What attempts belong to; attempts at one task resemble each other, and one task alone stands for itself."""
+    return frame[cluster].to_numpy() if cluster and frame[cluster].n_unique() > 1 else None
+
+
+def _row(model: str, own: pl.DataFrame, corrected: Estimate, level: float, cluster: str | None) -> CorrectedRow:
+    tasks = _clusters(own, cluster)
     powered = judged_mean(own["label"].to_numpy(), own["score"].to_numpy(), clusters=tasks, level=level)
-    return CorrectedRow(
-        model,
-        mean(own["score"].to_numpy(), tasks, level=level).estimate,
-        powered.estimate,
-        corrected_rate(*trials, level=level),
-        len(own),
-        powered.n_labelled,
-    )
+    judged = mean(own["score"].to_numpy(), tasks, level=level).estimate
+    return CorrectedRow(model, judged, powered.estimate, corrected, len(own), powered.n_labelled)

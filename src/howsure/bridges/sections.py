@@ -64,8 +64,8 @@ def map_section(found: ScaleMap) -> Section:
 
 _CORRECTED = (
     "PPI++: the mean label plus λ times the difference between the judge's mean on unlabelled and on labelled attempts; λ minimises the variance. It "
-    "uses each model's own labels.\n\nRogan and Gladen: (p + specificity − 1)/(sensitivity + specificity − 1), with sensitivity and specificity from the labels of all models; it assumes that "
-    "both are the same for every model, which a permutation test checks. Which attempts are labelled must not depend on the verdicts."
+    "uses each model's own labels.\n\nRogan and Gladen's model: sensitivity and specificity are the same for every model, which a permutation test checks. Both, and each model's success rate, are drawn "
+    "from their joint posterior, given the labels and verdicts of all models; the estimate is the median of the rate. Which attempts are labelled must not depend on the verdicts."
 )
 _JUDGED = (
     "Where the judge's sensitivity and specificity do not differ between models, every replicate draws both, and each model's success rate, from their posterior; then the unlabelled "

@@ -11,7 +11,8 @@ from howsure.estimates import Estimate
 from howsure.evals.specifications import ClusterDraws
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
-from howsure.stats.corrections import powered_scores
+from howsure.stats.judge_errors import fit_judge_errors
+from howsure.stats.label_sampling import powered_scores
 from howsure.tables import Attempts, Ratings
 
 __all__ = ["corrected_choices", "corrected_under", "judge_rates"]
@@ -97,15 +98,15 @@ def corrected_under(
         if np.isfinite(y).sum() < 3:
             return row.powered, np.full(draws.n_replicates, np.nan)
         return row.powered, np.asarray(weight @ powered_scores(y, own["score"].to_numpy(), np.ones(len(own))) / total)
-    known = frame.drop_nulls("label")
-    good, passed = known["label"].to_numpy() >= _PASS, known["score"].to_numpy() >= _PASS
-    share = draws.weights(known["#unit"].to_list())
-    sensitivity = (share @ (good & passed)) / (share @ good)
-    specificity = (share @ (~good & ~passed)) / (share @ ~good)
-    judged = weight @ (own["score"].to_numpy() >= _PASS) / total
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = (judged + specificity - 1) / (sensitivity + specificity - 1)
-    return row.corrected, np.asarray(np.where(np.isfinite(drawn), np.clip(drawn, 0, 1), np.nan))
+    cells = frame.select("#unit", "subject", verdict=pl.col("score") >= _PASS, is_good=pl.col("label") >= _PASS)
+    units, models = cells["#unit"].unique(maintain_order=True).to_list(), [one.model for one in found.rows]
+    of_unit, of_model = ({name: place for place, name in enumerate(names)} for names in (units, models))
+    counts = np.zeros((len(units), len(models), 3, 2))  # labelled as failure or success, or not labelled; by verdict
+    for unit, subject, verdict, is_good, n in cells.group_by(cells.columns).len().iter_rows():
+        counts[of_unit[unit], of_model[subject], 2 if is_good is None else int(is_good), int(verdict)] = n
+    drawn = np.tensordot(draws.weights(units), counts, axes=1)
+    rates = fit_judge_errors(drawn[:, :, :2], drawn[:, :, 2]).rates
+    return row.corrected, np.asarray(rates[:, of_model[model]])
 
 
 def judge_rates(found: Corrected, model: str) -> tuple[float, float]:

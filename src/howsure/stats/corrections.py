@@ -1,4 +1,4 @@
-"""Means and rates from an automatic judge's verdicts, corrected by a few labels of people."""
+"""Rates from an automatic judge's verdicts, corrected by its errors that a few labels of people show."""
 
 from __future__ import annotations
 
@@ -8,46 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, finite, normal_quantile
+from howsure.stats._arrays import normal_quantile
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 
-__all__ = ["corrected_rate", "independent_trials", "powered_scores"]
-
-
-def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""One number per item whose weighted mean is the PPI++ estimate of the weighted mean label.
-
-    .. math:: z_i = \lambda f_i + c + \frac{1_i}{\rho}\,(y_i - \lambda f_i - c), \qquad \lambda = \frac{\operatorname{cov}(y, f)}{\operatorname{var} f}
-
-    with c the weighted mean of y − λf over labelled items and ρ their share of the weights; λ is at least 0 and at most the number of all items over that of
-    unlabelled ones (Angelopoulos, Duchi and Zrnic 2023, *PPI++*, whose λ is that share smaller and at most 1). Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
-
-    Parameters
-    ----------
-    labels : array
-        y of all items, NaN where an item has no label; at least three have one.
-    judged : array
-        f, the judge's verdicts on the same items.
-    weights : array
-        How much each item counts, positive.
-    """
-    y, f, w = np.asarray(labels, np.float64), finite(judged, "judged"), finite(weights, "weights")
-    is_known = ~np.isnan(y)
-    if is_known.sum() < 3:
-        raise InputError(f"{is_known.sum()} labelled items; 3 are needed.")
-    if is_known.all():
-        return y
-    spread = float(np.cov(f, aweights=w))
-    covariance = float(np.cov(y[is_known], f[is_known], aweights=w[is_known])[0, 1])
-    most = len(y) / (~is_known).sum()  # where the λ of PPI++ is 1
-    trust = float(np.clip(covariance / spread, 0, most)) if spread else 0.0
-    rest = y - trust * f
-    centre = np.average(rest[is_known], weights=w[is_known])
-    share = w[is_known].sum() / w.sum()
-    return np.asarray(trust * f + centre + np.where(is_known, (rest - centre) / share, 0.0))
+__all__ = ["corrected_rate", "independent_trials"]
 
 
 def independent_trials(is_hit: ArrayLike, clusters: Any = None) -> tuple[float, float]:

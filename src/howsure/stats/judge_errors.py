@@ -8,10 +8,21 @@ import numpy as np
 
 from howsure.stats._arrays import Floats, Ints
 
-__all__ = ["JudgeDraws", "draw_judge_errors", "errors_differ", "impute_counts", "success_given_verdict"]
+__all__ = [
+    "JudgeDraws",
+    "draw_judge_errors",
+    "errors_differ",
+    "fit_judge_errors",
+    "impute_counts",
+    "success_given_verdict",
+]
 
 _PRIOR = 0.5  # pseudo-counts of either outcome: Jeffreys
-_SWEEPS = 100  # chains are stationary after about 20, also with 5 % labelled
+_SWEEPS, _APART = (
+    100,
+    20,
+)  # chains are stationary after about 40, also with 5 % labelled; sweeps between two draws of one chain
+_MOST_STEPS, _STILL = 1000, 1e-6  # of the EM algorithm: steps, and the change of a rate from which on it stands still
 _PERMUTATIONS = 4999
 _LEAST = 1e-3  # sensitivity + specificity − 1 of a judge no better than chance
 _NODES = (np.arange(64) + 0.5) / 64  # possible success rates of one task
@@ -65,15 +76,25 @@ def errors_differ(labelled: Ints, *, seed: int = 0) -> float | None:
     return float((1 + (drawn >= observed * (1 - 1e-9)).sum()) / (1 + _PERMUTATIONS))
 
 
-def draw_judge_errors(labelled: Ints, unlabelled: Ints, n: int, rng: np.random.Generator) -> JudgeDraws:
-    r"""Independent draws of sensitivity, specificity and every subject's success rate, given labels and verdicts.
+def draw_judge_errors(
+    labelled: Ints,
+    unlabelled: Ints,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    rate_effects: Floats | float = 1.0,
+    error_effects: tuple[float, float] = (1.0, 1.0),
+    per_chain: int = 1,
+) -> JudgeDraws:
+    r"""Draws of sensitivity, specificity and every subject's success rate, given labels and verdicts.
 
     .. math:: P(y=1 \mid v=1, m) = \frac{\pi_m q_1}{\pi_m q_1 + (1-\pi_m)(1-q_0)}, \qquad
               P(y=1 \mid v=0, m) = \frac{\pi_m (1-q_1)}{\pi_m (1-q_1) + (1-\pi_m) q_0}
 
     Sensitivity :math:`q_1` and specificity :math:`q_0` are the same for all subjects; the rate :math:`\pi_m` is the subject's own. Data
     augmentation (Tanner and Wong 1987): outcomes of unlabelled attempts are drawn by these formulas, the three parameters from their Beta
-    posteriors (Jeffreys priors) given all outcomes, and so on. Every draw is the end of a chain of its own.
+    posteriors (Jeffreys priors) given all outcomes, and so on. Every draw is the end of a chain of its own, and so independent of the others, or one of
+    ``per_chain`` that nearly are.
 
     Parameters
     ----------
@@ -85,13 +106,28 @@ def draw_judge_errors(labelled: Ints, unlabelled: Ints, n: int, rng: np.random.G
         How many draws.
     rng : numpy.random.Generator
         Source of randomness.
+    rate_effects : array, shape (subjects,)
+        Design effects of the subjects' attempts, at least 1: their number counts divided by this, where attempts at one task resemble each other.
+    error_effects : (float, float)
+        The same of the verdicts on labelled failures and on labelled successes.
+    per_chain : int
+        Draws that one chain gives, which takes less time; a divisor of ``n``.
     """
-    known, n_passed, n_failed = labelled.sum(axis=0), unlabelled[:, 1], unlabelled[:, 0]
-    good, bad = labelled[:, 1].sum(axis=1), labelled[:, 0].sum(axis=1)
-    sensitivity = rng.beta(known[1, 1] + _PRIOR, known[1, 0] + _PRIOR, n)
-    specificity = rng.beta(known[0, 0] + _PRIOR, known[0, 1] + _PRIOR, n)
-    rates = rng.beta(good + _PRIOR, bad + _PRIOR, (n, len(good)))
-    for _ in range(_SWEEPS):
+    # where trials are not independent, as many count as would be worth as much
+    known = labelled.sum(axis=0) / np.asarray(error_effects)[:, None]
+    effective = np.rint(unlabelled / np.reshape(rate_effects, (-1, 1))).astype(np.int64)
+    n_passed, n_failed = effective[:, 1], effective[:, 0]
+    good, bad = labelled[:, 1].sum(axis=1) / rate_effects, labelled[:, 0].sum(axis=1) / rate_effects
+    n_chains, kept = n // per_chain, []
+    sensitivity = rng.beta(known[1, 1] + _PRIOR, known[1, 0] + _PRIOR, n_chains)
+    specificity = rng.beta(known[0, 0] + _PRIOR, known[0, 1] + _PRIOR, n_chains)
+    rates = _explained_rates(
+        labelled[:, :, 1].sum(axis=1) + unlabelled[:, 1],
+        labelled.sum(axis=(1, 2)) + unlabelled.sum(axis=1),
+        sensitivity[:, None],
+        specificity[:, None],
+    )
+    for left in reversed(range(_SWEEPS + _APART * (per_chain - 1))):
         if_passed, if_failed = success_given_verdict(rates, sensitivity[:, None], specificity[:, None])
         right, missed = rng.binomial(n_passed, if_passed), rng.binomial(n_failed, if_failed)
         hits, misses = known[1, 1] + right.sum(axis=1), known[1, 0] + missed.sum(axis=1)
@@ -101,7 +137,57 @@ def draw_judge_errors(labelled: Ints, unlabelled: Ints, n: int, rng: np.random.G
         successes = good + right + missed
         failures = bad + (n_passed - right) + (n_failed - missed)
         rates = rng.beta(successes + _PRIOR, failures + _PRIOR)
+        if left % _APART == 0 and left < _APART * per_chain:
+            kept.append((sensitivity, specificity, rates))
+    return JudgeDraws(*(np.concatenate(part) for part in zip(*kept, strict=True)))
+
+
+def fit_judge_errors(labelled: Floats, unlabelled: Floats) -> JudgeDraws:
+    r"""Sensitivity, specificity and every subject's success rate by the EM algorithm, for many weighted tables at once.
+
+    The model is that of `draw_judge_errors`; instead of drawing outcomes, it takes their expectations. Half a trial of either outcome is added
+    to each rate, as there.
+
+    Parameters
+    ----------
+    labelled : array, shape (replicates, subjects, 2, 2)
+        Weights by label and verdict.
+    unlabelled : array, shape (replicates, subjects, 2)
+        Weights by verdict.
+
+    Returns
+    -------
+    JudgeDraws
+        One entry per replicate.
+    """
+    known = labelled.sum(axis=1)
+    n_passed, n_failed = unlabelled[..., 1], unlabelled[..., 0]
+    good, n = labelled[..., 1, :].sum(axis=-1), labelled.sum(axis=(-2, -1)) + unlabelled.sum(axis=-1)
+    passed = labelled[..., 1].sum(axis=-1) + n_passed
+    sensitivity = (known[:, 1, 1] + _PRIOR) / (known[:, 1].sum(axis=-1) + 2 * _PRIOR)
+    specificity = (known[:, 0, 0] + _PRIOR) / (known[:, 0].sum(axis=-1) + 2 * _PRIOR)
+    rates = _explained_rates(passed, n, sensitivity[:, None], specificity[:, None])
+    for _ in range(_MOST_STEPS):
+        before = rates
+        if_passed, if_failed = success_given_verdict(rates, sensitivity[:, None], specificity[:, None])
+        right, missed = n_passed * if_passed, n_failed * if_failed
+        hits, misses = known[:, 1, 1] + right.sum(axis=1), known[:, 1, 0] + missed.sum(axis=1)
+        alarms = known[:, 0, 1] + (n_passed - right).sum(axis=1)
+        rejections = known[:, 0, 0] + (n_failed - missed).sum(axis=1)
+        sensitivity = (hits + _PRIOR) / (hits + misses + 2 * _PRIOR)
+        specificity = (rejections + _PRIOR) / (rejections + alarms + 2 * _PRIOR)
+        rates = (good + right + missed + _PRIOR) / (n + 2 * _PRIOR)
+        if np.abs(rates - before).max() < _STILL:
+            break
     return JudgeDraws(sensitivity, specificity, rates)
+
+
+def _explained_rates(passed: Floats | Ints, n: Floats | Ints, sensitivity: Floats, specificity: Floats) -> Floats:
+    """Success rates at which the judge passes as many as it did (Rogan and Gladen); where few are labelled, a start from the labels alone would be far off."""
+    room = _PRIOR / (n + 2 * _PRIOR)
+    share = (passed + _PRIOR) / (n + 2 * _PRIOR)
+    rates = (share + specificity - 1) / np.maximum(sensitivity + specificity - 1, _LEAST)
+    return np.asarray(np.clip(rates, room, 1 - room))
 
 
 def impute_counts(

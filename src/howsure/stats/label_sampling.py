@@ -27,6 +27,7 @@ __all__ = [
     "draw_labels",
     "inclusion_probabilities",
     "judged_mean",
+    "powered_scores",
     "strata_of",
 ]
 
@@ -135,6 +136,40 @@ def judged_mean(
     return JudgedMean(sharpened, plain, slopes, with_judges.se, with_judges.df, saved, n, size)
 
 
+def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> Floats:
+    r"""One number per item whose weighted mean is the estimate of `judged_mean`, and whose bootstrap has its spread.
+
+    .. math:: z_i = m_i + \frac{1_i}{\rho}\,(y_i - m_i), \qquad m_i = a + \lambda f_i
+
+    with a and λ fitted to the labelled items by weighted least squares, as there, and ρ their share of the weights. z may leave 0–1.
+
+    Parameters
+    ----------
+    labels : array
+        y of all items, NaN where an item has no label; at least three have one.
+    judged : array
+        f, the judge's verdicts on the same items.
+    weights : array
+        How much each item counts, positive.
+    """
+    y, f, w = np.asarray(labels, np.float64), finite(judged, "judged"), finite(weights, "weights")
+    is_known = ~np.isnan(y)
+    if is_known.sum() < 3:
+        raise InputError(f"{is_known.sum()} labelled items; 3 are needed.")
+    x = np.column_stack([np.ones(len(f)), f])
+    coefficients, _ = _least_squares(x[is_known], y[is_known], w[is_known])
+    predicted = x @ coefficients
+    share = w[is_known].sum() / w.sum()
+    return np.asarray(predicted + np.where(is_known, (y - predicted) / share, 0.0))
+
+
+def _least_squares(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Coefficients by weighted least squares, and the leverage of each row."""
+    inverse = np.linalg.pinv((x * weights[:, None]).T @ x)
+    coefficients = inverse @ (x * weights[:, None]).T @ y
+    return coefficients, np.clip(weights * ((x @ inverse) * x).sum(axis=1), 0, 1 - 1e-6)
+
+
 def _around(fit: _Fit, level: float, trials: tuple[int, int] | None) -> Estimate:
     """The interval of a mean; of a share where the labels (``trials``: how many, in how many clusters) are 0 and 1."""
     if trials is not None:
@@ -224,11 +259,9 @@ def _fitted(sample: _Sample, judged: Floats, items: Items) -> tuple[_Fit, tuple[
     dummies = np.eye(int(sample.strata.max()) + 1)[sample.strata]
     x = np.column_stack([dummies, judged])
     known, w = sample.is_known, sample.weights[sample.is_known]
-    inverse = np.linalg.pinv((x[known] * w[:, None]).T @ x[known])
-    coefficients = inverse @ (x[known] * w[:, None]).T @ sample.labels[known]
+    coefficients, leverage = _least_squares(x[known], sample.labels[known], w)
     predicted = x @ coefficients
     rest = sample.labels[known] - predicted[known]
-    leverage = np.clip(w * ((x[known] @ inverse) * x[known]).sum(axis=1), 0, 1 - 1e-6)
     value = float(predicted.mean())
     slopes = tuple(float(one) for one in coefficients[dummies.shape[1] :])
     freedom = float((w**2).sum() ** 2 / (w**4).sum()) - x.shape[1]
