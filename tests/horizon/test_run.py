@@ -330,17 +330,23 @@ def test_a_killed_run_keeps_what_was_answered(tasks, tmp_path):
         whole = completion(right(request))(request)
         return Reply(whole.body, wait=0.1, usage=whole.usage)
 
+    few = tmp_path / "few.yaml"
+    few.write_text(
+        "".join(
+            line for line in tasks.read_text().splitlines(keepends=True) if not re.search(r"sum/[4-9]|sum/1\d", line)
+        )
+    )
     with ChatServer(slowly) as server:
-        task = job(server, tasks, tmp_path, max_samples=1)
+        task = job(server, few, tmp_path, max_samples=1)
         program = start(task)
-        while len(server.requests) < 20:
+        while len(server.requests) < 12:
             time.sleep(0.01)
             assert program.poll() is None, program.stderr.read()
         program.kill()
         program.communicate()
         (done,) = run(task)
         assert (done["status"], done["errors"]) == ("complete", {})
-        n = N_ATTEMPTS * (len(read_tasks(tasks)) + len(VERDICTS))
+        n = N_ATTEMPTS * (len(read_tasks(few)) + len(VERDICTS))
         assert n <= len(server.requests) <= n + 2, "only what was on its way is asked again"
         assert sum(done["tokens"][who]["output"] for who in ("model", "judge")) <= server.usage["completion_tokens"]
 
@@ -402,7 +408,7 @@ def test_with_feedback_a_model_hears_whether_it_was_right_and_may_learn(tmp_path
     frame = attempts_from_logs([tmp_path / "run/logs"]).frame.sort("subject")
     assert dict(frame.select("subject", "score").iter_rows()) == {
         "openai-api/test/m": 0,
-        "openai-api/test/m (after 1 attempts)": 0,
+        "openai-api/test/m (after 1 attempt)": 0,
         "openai-api/test/m (after 2 attempts)": 1,
         "openai-api/test/m (after 3 attempts)": 1,
     }

@@ -10,7 +10,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.tables import Attempts
 
-__all__ = ["FAILURES", "PRACTICE", "REPLIES", "UNFINISHED", "practice_of", "scored", "to_name"]
+__all__ = ["FAILURES", "REPLIES", "UNFINISHED", "practice_of", "scored", "to_name"]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -41,20 +41,24 @@ REPLIES: dict[str, type[pl.DataType]] = {
 }
 """The columns of a table of replies; ``earlier_attempts`` counts those that the model saw with feedback, ``mode`` says what is wrong (`howsure.horizon.failure_modes`), and ``answer`` is the end of the reply."""
 
-PRACTICE = {"examples": "{} ({}-shot)", "attempts with feedback": "{} (after {} attempts)"}
-"""What a model saw before it was asked, and how its name tells so: the model, and how many."""
-
 _PRACTISED = {
-    kind: re.compile(re.escape(name).replace(r"\{\}", "(.+?)", 1).replace(r"\{\}", r"(\d+)") + "$")
-    for kind, name in PRACTICE.items()
+    "examples": re.compile(r"(.+?) \((\d+)-shot\)"),
+    "attempts with feedback": re.compile(r"(.+?) \(after (\d+) attempts?\)"),
 }
+"""What a model saw before it was asked, and how its name tells so: the model, and how many."""
 
 
 def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
     """The attempts that have a score, each task's numbered 1, 2, …; a model that was shown examples, or that has had feedback, is a subject of its own."""
-    named = pl.col("model")
-    for name, column in zip(PRACTICE.values(), ("shots", "earlier_attempts"), strict=True):
-        named = pl.when(pl.col(column) > 0).then(pl.format(name, "model", column)).otherwise(named)
+    seen = pl.col("earlier_attempts")
+    plural = pl.when(seen == 1).then(pl.lit("attempt")).otherwise(pl.lit("attempts"))
+    named = (
+        pl.when(seen > 0)
+        .then(pl.format("{} (after {} {})", "model", seen, plural))
+        .when(pl.col("shots") > 0)
+        .then(pl.format("{} ({}-shot)", "model", "shots"))
+        .otherwise("model")
+    )
     rows = replies.filter(pl.col("score").is_not_null()).with_columns(subject=named)
     if rows.is_empty():
         raise InputError("No attempt has a score. Look at the failures, or read the replies with: inspect view")
@@ -64,10 +68,10 @@ def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
 
 
 def practice_of(subject: str) -> tuple[str, str, int]:
-    """The model, what it saw before it was asked (of `PRACTICE`; nothing for a model alone), and how many.
+    """The model, what it saw before it was asked (nothing for a model alone), and how many.
 
-    >>> practice_of("m (4-shot)"), practice_of("m")
-    (('m', 'examples', 4), ('m', '', 0))
+    >>> practice_of("m (4-shot)"), practice_of("m (after 1 attempt)"), practice_of("m")
+    (('m', 'examples', 4), ('m', 'attempts with feedback', 1), ('m', '', 0))
     """
     for kind, form in _PRACTISED.items():
         if found := form.fullmatch(subject):
