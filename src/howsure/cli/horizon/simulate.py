@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from howsure.cli.options import Output, Seed, verb
+from howsure.cli.output import Console
 from howsure.errors import OptionError
 
 __all__ = ["app"]
@@ -70,17 +71,7 @@ def simulate(
     if not output.out:
         raise OptionError("The runs need a folder: add -o DIR.")
     if rehearse:
-        from howsure.horizon.novices.rehearsal import fill_in_pages
-        from howsure.tables.frames import write_frame
-
-        answers, curves = fill_in_pages(
-            rehearse, output.out / "answers", n_learners=learners, sameness=sameness, seed=seed
-        )
-        output.console.say(
-            f"{len(answers)} simulated novices answered. Next: howsure horizon collect {rehearse} {output.out / 'answers'} -o novices"
-        )
-        output.console.json({"answers": [path.name for path in answers], "seed": seed})
-        output.console.wrote([write_frame(curves.frame, output.out / "suite.csv"), *answers[:1], *answers[1:][-1:]])
+        _rehearse(rehearse, output.out, output.console, n_learners=learners, sameness=sameness, seed=seed)
         return
     if any(attempt < 1 for attempt in like or ()):
         raise OptionError("--novice-attempt begins at 1.")
@@ -110,3 +101,16 @@ def simulate(
     output.console.table("True values", ("model", "horizon", "success"), rows, caption)
     output.console.json({"horizon": {m: n if abs(n) < 1e300 else None for m, n in world.truth.items()}, "seed": seed})
     output.console.wrote(world.save(output.out))
+
+
+def _rehearse(pages: Path, out: Path, console: Console, *, n_learners: int, sameness: float, seed: int) -> None:
+    """The files that simulated novices would send back."""
+    from howsure.horizon.novices.rehearsal import fill_in_pages
+    from howsure.tables.frames import write_frame
+
+    answers, curves = fill_in_pages(pages, out / "answers", n_learners=n_learners, sameness=sameness, seed=seed)
+    console.say(
+        f"{len(answers)} simulated novices answered. Next: howsure horizon collect {pages} {out / 'answers'} -o novices"
+    )
+    console.json({"answers": [path.name for path in answers], "seed": seed})
+    console.wrote([write_frame(curves.frame, out / "suite.csv"), *answers[:1], *answers[1:][-1:]])

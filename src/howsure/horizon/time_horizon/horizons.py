@@ -370,14 +370,7 @@ def time_horizons(
     """
     check_level(level)
     check_success_rates(success_rates)
-    if method not in METHODS:
-        raise OptionError.unknown("method", method, METHODS)
-    if limits in UNKNOWN_AS and (method != "logistic" or resample != "families"):
-        raise OptionError(f"limits {limits} needs logistic curves: --method logistic and --resample families.")
-    if method == "logistic" and covariates:
-        raise OptionError("Covariates of tasks need the joint model. Ask for --method joint.")
-    if method == "logistic" and has_ceiling:
-        raise OptionError("A ceiling needs the joint model. Ask for --method joint.")
+    _check_method(method, limits=limits, resample=resample, covariates=covariates, has_ceiling=has_ceiling)
     reading: dict[str, Any] = {
         "kinds": kinds,
         "threshold": threshold,
@@ -386,39 +379,31 @@ def time_horizons(
         "flags": flags,
         "minutes": minutes_policy,
     }
-    counts = runs if isinstance(runs, ModelCounts) else model_counts(attempts := Attempts.of(runs), **reading)
-    others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
+    if isinstance(runs, ModelCounts):
+        attempts, counts = None, runs
+    else:
+        attempts = Attempts.of(runs)
+        counts = model_counts(attempts, **reading)
+    others = {} if attempts is None or not has_sensitivity else _other_endings(attempts, reading)
     if covariates:
-        counts = with_covariates(counts, None if isinstance(runs, ModelCounts) else attempts, covariates)
-    counts, noise, said = _lengths(
-        None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
-    )
+        counts = with_covariates(counts, attempts, covariates)
+    counts, noise, said = _lengths(attempts, counts, human_times, minutes_noise, estimate_noise)
     unknown_as = UNKNOWN_AS.get(limits, "failure")
     data = timed(counts, weights=weights, regularisation=regularisation, noise=noise, unknown_as=unknown_as)
+    computing: dict[str, Any] = {"seed": seed, "scheduler": scheduler, "progress": progress}
     joint, drawn = None, None
     if method == "joint":
-        joint = draw_joint(
-            data,
-            n_replicates or _POINT_DRAWS,
-            has_ceiling=has_ceiling,
-            covariates=covariates,
-            seed=seed,
-            scheduler=scheduler,
-            progress=progress,
-        )
+        n_draws = n_replicates or _POINT_DRAWS
+        joint = draw_joint(data, n_draws, has_ceiling=has_ceiling, covariates=covariates, **computing)
         curves, drawn = joint.middle, joint.curves if n_replicates else None
     else:
         curves = fit_curves(data)
-    if method == "logistic" and n_replicates > 0:
-        drawn = draw_curves(
-            data, curves, n_replicates, resample=resample, seed=seed, scheduler=scheduler, progress=progress
-        )
+        drawn = draw_curves(data, curves, n_replicates, resample=resample, **computing) if n_replicates else None
+    of_people = None if data.noise is None or human_times == "stated" else float(np.sqrt((data.noise**2).mean()))
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
         "method": method,
-        "minutes_noise": minutes_noise
-        if human_times == "stated" or data.noise is None
-        else float(np.sqrt((data.noise**2).mean())),
+        "minutes_noise": minutes_noise if of_people is None else of_people,
         "estimate_noise": estimate_noise,
         "human_times": human_times,
         "has_ceiling": has_ceiling,
@@ -438,6 +423,18 @@ def time_horizons(
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
     return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _check_method(method: str, *, limits: str, resample: str, covariates: Sequence[str], has_ceiling: bool) -> None:
+    """Refuse an unknown method, and what only the other method can do."""
+    if method not in METHODS:
+        raise OptionError.unknown("method", method, METHODS)
+    if limits in UNKNOWN_AS and (method != "logistic" or resample != "families"):
+        raise OptionError(f"limits {limits} needs logistic curves: --method logistic and --resample families.")
+    if method == "logistic" and covariates:
+        raise OptionError("Covariates of tasks need the joint model. Ask for --method joint.")
+    if method == "logistic" and has_ceiling:
+        raise OptionError("A ceiling needs the joint model. Ask for --method joint.")
 
 
 def _domain_data(found: TimeHorizons, domain: str) -> Timed:
