@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["ClaimCheck", "check", "choices_of"]
 
 _MOST_NUMBERS = 200_000_000  # replicates of all specifications of a claim: 1.6 GB
+_TRIALS = (
+    20  # a claim with less work than this many trials is not tried beforehand: the trial would be a large part of it
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -258,18 +261,20 @@ def choices_of(file: ClaimFile, data: ClaimData | Table | Source | Sequence[Any]
 
 
 def estimated_seconds(found: Sequence[tuple[Claim, Instrument]], most: int, n_replicates: int) -> float:
-    """How long a check will take, about, from a small trial of each claim."""
+    """How long a check will take, about, from a small trial of each claim that has much more to compute than its trial."""
     total = 0.0
     for _, instrument in found:
         specifications = instrument.choices.specifications(most)
         few = specifications[: min(4, len(specifications))]
+        n = min(n_replicates, instrument.most_replicates or n_replicates)
+        if len(specifications) * n < _TRIALS * len(few) * (32 + 64):
+            continue
         try:
             instrument.fit(few, level=0.95, n_replicates=32, seed=0)  # compiles
             started = time.process_time()
             instrument.fit(few, level=0.95, n_replicates=64, seed=0)
         except HowsureError:
             continue
-        n = min(n_replicates, instrument.most_replicates or n_replicates)
         total += (time.process_time() - started) * len(specifications) / len(few) * n / 64
     return total
 

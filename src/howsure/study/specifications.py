@@ -257,7 +257,7 @@ def replacement_under(
     if all(dimension in side.frame["dimension"] for side in sides):  # an index needs all of its parts
         sides = [Ratings(side.frame.filter(pl.col("dimension") == dimension), notes=side.notes) for side in sides]
     try:
-        found = validate(*sides, epsilon=float(specification["epsilon"]), level=level, **kind)  # type: ignore[arg-type]
+        found = validate(*sides, epsilon=float(specification["epsilon"]), level=level, power_simulations=0, **kind)  # type: ignore[arg-type]
     except InputError as error:
         return str(error)
     rows = [row for row in found.rows if dimension in (None, row.dimension)]

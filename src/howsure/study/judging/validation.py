@@ -162,6 +162,7 @@ def validate(
     cluster: str | None = None,
     epsilon: float = 0.2,
     level: float = 0.95,
+    power_simulations: int = 100,
 ) -> Validation:
     """Every judge in `judge` compared with the ratings of `people`, on each dimension that both rated.
 
@@ -187,6 +188,8 @@ def validate(
         How much worse than a rater the judge may be for being cheaper.
     level : float
         Coverage of all intervals.
+    power_simulations : int
+        Simulated studies for the note that says how often a judge as good as a rater would pass, where one did not; 0 for no note.
 
     Where both rated the parts of the fidelity index, the index is a dimension of its own.
     """
@@ -233,9 +236,9 @@ def validate(
     }
     rows_found = tuple(replace(row, constant_name=names[int(row.constant)] if names else "") for row in found if row)
     powers = [
-        _power_note(dimension, _values(sides, "", dimension, raters, clusters), kind, epsilon)
+        _power_note(dimension, _values(sides, "", dimension, raters, clusters), kind, epsilon, power_simulations)
         for dimension in shared
-        if any(row.may_replace is False and row.dimension == dimension for row in rows_found)
+        if power_simulations and any(row.may_replace is False and row.dimension == dimension for row in rows_found)
     ]
     provenance = Provenance.of(
         people, notes=(*notes, *cluster_notes, *filter(None, powers), *compared.notes), **settings
@@ -243,11 +246,13 @@ def validate(
     return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
 
 
-def _power_note(dimension: str, values: JudgeAndPeople, kind: str, epsilon: float) -> str:
+def _power_note(dimension: str, values: JudgeAndPeople, kind: str, epsilon: float, n_simulations: int) -> str:
     """How often a judge as good as a rater would pass, where that is seldom."""
     is_rated = ~np.isnan(values.people)
     measure: Literal["closeness", "match"] = "match" if kind == "match" else "closeness"
-    power = power_of_replacement(values.people, measure, clusters=values.clusters, epsilon=epsilon, n_simulations=100)
+    power = power_of_replacement(
+        values.people, measure, clusters=values.clusters, epsilon=epsilon, n_simulations=n_simulations
+    )
     if power.value is None or power.value >= _ENOUGH_POWER:
         return ""
     size = f"{is_rated.any(axis=1).sum()} items, {is_rated.any(axis=0).sum()} raters"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howsure.compiled import kernel
 from howsure.errors import OptionError
 from howsure.stats._arrays import Ints
 
@@ -21,6 +22,7 @@ __all__ = ["Balance", "RatingDesign", "balance_of", "deal_blocks", "parse_design
 
 _DOMAINS = 5  # as many as the protocol names
 _SWAPS = 6000  # tried in all, to even out how often items meet
+_SHARED = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, order=True)
@@ -156,30 +158,65 @@ def _deal(
         together[np.ix_(block, block)] += 1
         blocks.append(block)
     np.fill_diagonal(together, 0)
-    for _ in range(n_swaps if n_blocks > 1 else 0):
-        first, second = rng.choice(n_blocks, 2, replace=False)
-        _exchange(blocks[first], blocks[second], together)
-    return int((together**2).sum()), blocks
+    dealt_blocks = np.array(blocks, dtype=np.int64)
+    if n_blocks > 1:
+        _even_out(dealt_blocks, together, np.array([rng.choice(n_blocks, 2, replace=False) for _ in range(n_swaps)]))
+    return int((together**2).sum()), dealt_blocks.tolist()
 
 
-def _exchange(first: list[int], second: list[int], together: Ints) -> None:
-    """Exchange one item between two blocks if that makes meetings more even; how often an item is dealt stays as it is."""
-    own, other = [x for x in first if x not in second], [y for y in second if y not in first]
-    if not own:
-        return
-    lost = together[np.ix_(own + other, second)].sum(axis=1) - together[np.ix_(own + other, first)].sum(axis=1)
-    # half of what the sum of squares changes by when x and y change places
-    change = lost[: len(own), None] - lost[None, len(own) :] - 2 * together[np.ix_(own, other)]
-    change = change + 2 * (len(own) - 1)
-    i, j = np.unravel_index(int(change.argmin()), change.shape)
-    if change[i, j] >= 0:
-        return
-    for block, out, new in ((first, own[i], other[j]), (second, other[j], own[i])):
-        block.remove(out)
-        for item, step in ((out, -1), (new, 1)):
-            together[item, block] += step
-            together[block, item] += step
-        block.append(new)
+@kernel
+def _even_out(blocks: Ints, together: Ints, pairs: Ints) -> None:
+    """Exchange one item between the two blocks of each of ``pairs`` where that makes meetings more even; how often an item is dealt stays."""
+    for pair in pairs:
+        _exchange(blocks[pair[0]], blocks[pair[1]], together)
+
+
+@kernel
+def _exchange(first: Ints, second: Ints, together: Ints) -> None:
+    own, other = _of_one_only(first, second, together), _of_one_only(second, first, together)
+    n_own = 0
+    for place in range(len(own)):
+        n_own += own[place] != _SHARED
+    least, i, j = 0, -1, -1
+    for x in range(len(own)):
+        for y in range(len(other)):
+            if own[x] != _SHARED and other[y] != _SHARED:
+                # half of what the sum of squares changes by when x and y change places
+                change = 2 * (n_own - 1) - own[x] - other[y] - 2 * together[first[x], second[y]]
+                if change < least:
+                    least, i, j = change, x, y
+    if i >= 0:
+        out, new = first[i], second[j]
+        _replace(first, i, new, together)
+        _replace(second, j, out, together)
+
+
+@kernel
+def _of_one_only(block: Ints, second: Ints, together: Ints) -> Ints:
+    """By how much more each item of a block met this block than a second one; `_SHARED` for items of both."""
+    more = np.zeros(len(block), dtype=np.int64)
+    for place in range(len(block)):
+        for k in range(len(block)):
+            more[place] += together[block[place], block[k]] - together[block[place], second[k]]
+        for k in range(len(block)):
+            if second[k] == block[place]:
+                more[place] = _SHARED
+    return more
+
+
+@kernel
+def _replace(block: Ints, place: int, new: int, together: Ints) -> None:
+    """An item leaves its place, and another comes last."""
+    out = block[place]
+    for k in range(place, len(block) - 1):
+        block[k] = block[k + 1]
+    block[-1] = new
+    for k in range(len(block) - 1):
+        item = block[k]
+        together[out, item] -= 1
+        together[item, out] -= 1
+        together[new, item] += 1
+        together[item, new] += 1
 
 
 def _connect(blocks: list[list[int]], n_items: int, rng: np.random.Generator) -> None:
