@@ -5,7 +5,9 @@ import polars as pl
 import pytest
 
 from horizon.people import people
+from howsure.charts import save_chart
 from howsure.horizon.learning_curves.attrition import measure_attrition
+from howsure.horizon.learning_curves.charts import draw_attrition
 from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.tables import Attempts
 
@@ -68,3 +70,10 @@ def test_stopping_at_mastery_is_seen_in_real_people_and_ordinary_leaving_is_not_
     assert vocabulary.warning == ""
     assert vocabulary.overall.n_leavers > 3000
     assert np.abs(vocabulary.presence["shift"].to_numpy()).max() < 0.03
+
+
+@pytest.mark.parametrize("told", [[[0, 1, 1]] * 8, [[1]] * 20 + [[0, 1, 1]] * 20])
+def test_the_chart_has_no_line_without_length(told, tmp_path, capfd):
+    """The drawing library complained about one for each attempt on which nobody had left."""
+    save_chart(draw_attrition(measured(courses(*told))), tmp_path / "attrition.png")
+    assert capfd.readouterr().err == ""

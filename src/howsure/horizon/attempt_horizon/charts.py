@@ -102,7 +102,7 @@ def draw_practice(found: AttemptHorizons) -> Chart:
         rows,
         title="Learning of models and of novices",
         caption=Caption(len(found.tasks), "tasks", found.level, _RESAMPLED),
-        x=Field("n_practice", "Examples or attempts seen before", "number"),
+        x=Field("n_practice", "Examples or attempts seen before", "number", ticks=_whole(rows["n_practice"], 0)),
         y=Field("success", "Success over all tasks", "0–1", domain=(0, 1)),
         low="success_low",
         high="success_high",
@@ -122,7 +122,7 @@ def draw_practice_horizons(found: AttemptHorizons) -> Chart:
         rows,
         title="Horizon by the practice of a model",
         caption=Caption(len(found.tasks), "tasks", found.level, _RESAMPLED),
-        x=Field("n_practice", "Examples or attempts seen before", "number"),
+        x=Field("n_practice", "Examples or attempts seen before", "number", ticks=_whole(rows["n_practice"], 0)),
         y=Field(
             "horizon", "Horizon", "attempts, log scale", scale="log2", domain=(0.93, last * 1.07), ticks=_attempts(last)
         ),
@@ -165,7 +165,7 @@ def draw_curve_sample(found: AttemptHorizons) -> Chart:
         rows,
         title="How novices learn: four tasks, from the easiest to the hardest",
         caption=Caption(len(found.counts.novices.learners), "learners", found.level, "Wilson's, each attempt alone"),
-        x=Field("attempt", "Attempt", "number"),
+        x=Field("attempt", "Attempt", "number", ticks=_whole(rows["attempt"], 1)),
         y=_SUCCESS,
         group=Field("task", "Task"),
     )
@@ -229,7 +229,7 @@ def draw_difficulty(found: AttemptHorizons) -> Chart:
         title="Difficulty of the tasks: novices' success on the first attempt",
         caption=Caption(len(found.tasks), "tasks", None, "a count of these tasks"),
         x=Field("start", "Novices' success on attempt 1", "0–1", domain=(0, 1)),
-        count=Field("count", "Tasks", "number"),
+        count=Field("count", "Tasks", "number", ticks=_whole(pl.Series(counts), 0)),
     )
 
 
@@ -377,6 +377,13 @@ def _crossings(models: pl.DataFrame, x: Field, y: Field) -> list[Chart]:
     drops = base.where("datum.at != null").mark("rule", strokeWidth=1.5).encode(x=across, y=up, y2={"datum": 0})
     dots = base.where("datum.at != null").mark("point", size=90).encode(x=across, y=up)
     return [lines, drops, dots]
+
+
+def _whole(values: pl.Series, first: int, most: int = 10) -> dict[float, str]:
+    """Marks at whole numbers from the first to the largest value."""
+    last = int(np.ceil(values.cast(pl.Float64).fill_null(first).to_numpy().max(initial=first)))
+    step = max(1, -(-(last - first) // most))
+    return {float(n): f"{n:,}" for n in range(first, last + 1, step)}
 
 
 def _attempts(last: int) -> dict[float, str]:

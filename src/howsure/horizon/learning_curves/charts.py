@@ -28,7 +28,7 @@ _SHARE = {0: "0", 0.5: "0.5", 1: "1"}
 def draw_curves(curves: LearningCurves) -> Chart:
     """Small multiples: the curve of each task with its bands over what was observed, dots as large as the number of answers."""
     shown = _sample(curves)
-    names = {curve.task: f"{_short(curve.task)} · n = {curve.n_learners:,}\n{curve.family}" for curve in shown}
+    names = {curve.task: f"{_short(curve.task)}\n{curve.family}, n = {curve.n_learners:,}" for curve in shown}
     rows = curves.points.filter(pl.col("task").is_in(list(names))).with_columns(
         group=pl.col("task").replace_strict(names, return_dtype=pl.String)
     )
@@ -114,7 +114,9 @@ def draw_attrition(attrition: Attrition) -> Chart:
         .encode(y=quantitative("at"))
     )
     up = position("y", drawn, "value", shift)
-    rule = base.mark("rule", strokeWidth=2.5, color=PALETTE[0]).encode(y=up | {"field": "low"}, y2={"field": "high"})
+    # on the attempts that all made nothing has shifted: a line without length cannot be drawn
+    moved = Chart(drawn.filter(pl.col("low") < pl.col("high"))).encode(x=across, tooltip=tips)
+    rule = moved.mark("rule", strokeWidth=2.5, color=PALETTE[0]).encode(y=up | {"field": "low"}, y2={"field": "high"})
     dots = base.mark("point", color=PALETTE[0], size=60).encode(y=up)
     chart = above_each_other(
         [
@@ -181,4 +183,5 @@ def _points(rows: pl.DataFrame) -> dict[float, str]:
 
 
 def _short(task: str) -> str:
-    return task if len(task) <= 24 else f"{task[:11]}…{task[-11:]}"
+    """Tasks of one family differ at the end of their names."""
+    return task if len(task) <= 22 else f"{task[:5]}…{task[-16:]}"

@@ -312,7 +312,10 @@ def _ratio_histogram(found: HorizonComparison, place: int) -> Chart:
     beyond = len(drawn) - row.n_undefined - len(near)
     lost += f"{beyond} lie beyond this axis" if beyond else ""
     low, high = float(rows["start"][0]), float(rows["end"][-1])
-    ticks = {2.0**k: times(2.0**k) for k in range(-10, 11) if low <= 2.0**k <= high}
+    # powers of 2 alone would leave a narrow axis with one mark or none
+    between = (1, 1.25, 1.5, 1.75) if high < 3 * low else (1, 1.5) if high < 12 * low else (1,)
+    places = [share * 2.0**k for k in range(-10, 11) for share in between]
+    ticks = {place: times(place) for place in places if low <= place <= high}
     return histogram(
         rows,
         title=f"Ratio of {found.a}'s {_percent(row.success_rate)} horizon to {found.b}'s",
