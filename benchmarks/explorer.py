@@ -39,7 +39,8 @@ def measure() -> dict[str, float]:
     """Size and seconds, the median of five."""
     from playwright.sync_api import sync_playwright
 
-    program = os.environ.get("HOWSURE_CHROMIUM") or shutil.which("chromium")
+    names = ("chromium-headless-shell", "chromium")
+    program = os.environ.get("HOWSURE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
         path, plain = Path(folder) / "explorer.html", Path(folder) / "plain.html"
         attempts = samples()

@@ -68,9 +68,10 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A running Chromium, or a skip that says what to install."""
-    program = os.environ.get("HOWSURE_CHROMIUM") or shutil.which("chromium") or shutil.which("/usr/bin/chromium")
+    names = ("chromium-headless-shell", "chromium", "/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+    program = os.environ.get("HOWSURE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not program:
-        pytest.skip("no browser: install the package 'chromium', or set HOWSURE_CHROMIUM to a Chromium or Chrome")
+        pytest.skip("no browser: install the package 'chromium-headless-shell', or set HOWSURE_CHROMIUM to a browser")
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=FLAGS)
