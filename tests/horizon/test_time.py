@@ -168,6 +168,29 @@ def test_separated_tasks_need_a_penalty():
     assert 4 < one.value < 16
 
 
+def test_separated_tasks_leave_an_interval_from_signs():
+    """The robust variance of a fit without residuals is 0: 8 tasks gave 42 s [39 s, 47 s], and 12 tasks contained the truth in 41 % of cases."""
+    minutes = [2.0**k for k in range(16)]
+    half = time_horizons(counts([1] * 8 + [0] * 8, minutes), n_replicates=0).minutes("a")
+    # 0.5 to the 6th is below 2.5 %: the sixth success from the gap, and the sixth failure
+    assert (half.low, half.high) == pytest.approx((4, 2**13))
+    few = time_horizons(counts([1, 1, 0, 0, 0], [1, 4, 16, 64, 256]), n_replicates=0).minutes("a")
+    assert (few.low, few.high) == (None, None)
+    most = time_horizons(counts([1] * 8 + [0] * 8, minutes), n_replicates=0).minutes("a", 0.8)
+    assert (most.low, most.high) == (None, pytest.approx(2**10))
+
+
+def test_intervals_of_few_tasks_contain_the_true_horizon():
+    rng, held = np.random.default_rng(0), []
+    for _ in range(60):
+        x = rng.uniform(-2, 8, 10)
+        success = rng.random(10) < 1 / (1 + np.exp(2 * (x - 3)))
+        if success.any() and not success.all():
+            found = time_horizons(counts(success, 2**x, n=1), n_replicates=0, has_sensitivity=False).minutes("a")
+            held.append(found.covers(8.0) or found.state != "ok")
+    assert np.mean(held) > 0.9
+
+
 def test_a_horizon_beyond_the_tasks_is_told_as_extrapolated():
     result = time_horizons(counts((0.5, 0.25, 0.25, 0, 0)), success_rates=(0.8,), n_replicates=0)
     assert result.minutes("a", 0.8).value < 1

@@ -33,7 +33,7 @@ from howsure.horizon.time_horizon.kernels import (
     spline_height,
     spline_penalty,
 )
-from howsure.stats._arrays import Floats, Ints, t_quantile
+from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
 
 __all__ = [
@@ -231,7 +231,9 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
 
     A length is in the interval where a test does not reject :math:`\alpha + \beta x = \operatorname{logit} q`. The test takes the covariance of intercept and
     slope from the scores of whole families (Liang and Zeger 1986, times F/(F − 1)) and t with F − 1 degrees of freedom. Its ends are the roots of a
-    quadratic (Fieller 1954), so the interval is skewed as the horizon is, and open where the slope may be 0.
+    quadratic (Fieller 1954), so the interval is skewed as the horizon is, and open where the slope may be 0. Where short tasks always succeed and long ones
+    never, no score differs from 0, and the test is that of signs: a horizon below a length is rejected where the next k families all succeeded, with
+    :math:`q^k \le (1 - level)/2`, and one above it where k failed, with :math:`(1 - q)^k \le (1 - level)/2`.
 
     Parameters
     ----------
@@ -255,6 +257,8 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
     n_families = int(family.max()) + 1
     if outcome != FITTED or n_families < _FEWEST_FAMILIES:
         return math.nan, math.nan
+    if _is_separated(data.lengths[tried], data.rates[model, tried]):
+        return _sign_ends(data.lengths[tried], data.rates[model, tried] == 1, family, success_rate, level)
     weight, design = data.weight[model, tried], np.column_stack([np.ones(tried.sum()), data.lengths[tried]])
     p = expit(design @ [intercept, slope])
     bend = (design * (weight * p * (1 - p))[:, None]).T @ design + np.diag([0, data.regularisation])
@@ -278,6 +282,24 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
         return first, last
     # the slope may be 0: only the lengths between the roots are excluded, as too short or as too long
     return (last, math.inf) if last < (goal * steep - intercept) / slope else (-math.inf, first)
+
+
+def _is_separated(x: Floats, rates: Floats) -> bool:
+    """Whether all tasks up to some length always succeed, and all others never."""
+    is_sure = np.isin(rates, (0.0, 1.0)).all()
+    return bool(is_sure and x[rates == 1].max(initial=-np.inf) < x[rates == 0].min(initial=np.inf))
+
+
+def _sign_ends(x: Floats, is_success: Bools, family: Ints, success_rate: float, level: float) -> tuple[float, float]:
+    """The longest length from which on enough families succeeded, and the shortest up to which enough failed; infinite where there are too few."""
+    tail = (1 - level) / 2
+    ends = []
+    for chosen, share, sign in ((is_success, success_rate, 1), (~is_success, 1 - success_rate, -1)):
+        last = np.full(int(family.max()) + 1, -np.inf)
+        np.maximum.at(last, family[chosen], sign * x[chosen])
+        needed = math.ceil(math.log(tail) / math.log(share))
+        ends.append(sign * float(np.sort(last)[-needed]) if needed <= len(last) else -sign * math.inf)
+    return ends[0], ends[1]
 
 
 def outcome_bounds(data: Timed, model: int, success_rate: float) -> tuple[tuple[float, Timed], tuple[float, Timed]]:
