@@ -59,6 +59,38 @@ def test_false_tiers_are_as_rare_as_stated():
     assert np.mean(np.array(n_tiers) > 1) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 60) + 1e-9
 
 
+def test_voters_who_differ_widen_the_intervals_and_lengths_are_taken_out():
+    """Tables of few voters with tastes of their own; model b writes longer and is no better."""
+    covered, longer = [], []
+    for seed in range(20):
+        table = uneven_votes(seed)
+        found = {row["model"]: row for row in votes(table, covariates=["length"]).models.rows(named=True)}
+        covered += [found[name]["strength_low"] <= true <= found[name]["strength_high"] for name, true in EQUAL.items()]
+        parts = (table[name].to_list() for name in ("a", "b", "outcome"))
+        longer.append(bradley_terry(*parts).strength("b").value - found["b"]["strength"])
+    assert np.mean(covered) > 0.87  # of 95 % intervals: three Monte Carlo standard errors are 0.08
+    assert np.mean(longer) > 0.2
+
+
+EQUAL = dict.fromkeys("abcd", 0.0)
+
+
+def uneven_votes(seed, n=300, n_voters=15):
+    """Votes drawn by hand: equal models, voters' own tastes, and a liking for length."""
+    rng = np.random.default_rng(seed)
+    own, voter = rng.normal(0, 0.6, (n_voters, 4)), rng.integers(n_voters, size=n)
+    a = rng.integers(4, size=n)
+    b = (a + rng.integers(1, 4, n)) % 4
+    length = [rng.standard_normal(n) + (one == 1) for one in (a, b)]
+    eta = own[voter, a] - own[voter, b] + 0.6 * (length[0] - length[1])
+    shares = np.stack([np.exp(eta / 2), np.full(n, 0.6), np.exp(-eta / 2)], axis=1)
+    cut = (shares / shares.sum(axis=1, keepdims=True)).cumsum(axis=1)
+    outcome = np.array(["a", "tie", "b"])[(rng.random(n)[:, None] > cut).sum(axis=1)]
+    names = np.array(list("abcd"))
+    columns = {"voter": voter.astype(str), "item": np.arange(n).astype(str), "a": names[a], "b": names[b]}
+    return pl.DataFrame(columns | {"outcome": outcome, "length_a": length[0], "length_b": length[1]})
+
+
 def test_dropping_the_named_votes_changes_the_first_place():
     table = simulate_votes({"a": 0.3, "b": 0.2, "c": -0.5}, 600, seed=3)
     found = votes(table)
@@ -75,6 +107,9 @@ def test_dropping_the_named_votes_changes_the_first_place():
         refit = dict(zip(strengths.names, strengths.replicates(weights)[0], strict=True))
         assert (refit[fragility.rival] > refit[fragility.leader]) == is_first
     assert f"Dropping {fragility.n_dropped}" in fragility.sentence
+    # and in a table without them
+    fewer = votes(rows.filter(~pl.Series(np.isin(np.arange(len(rows)), order[: fragility.n_dropped]))))
+    assert fewer.models["model"][0] == fragility.rival
 
 
 def test_a_clear_winner_is_not_fragile():

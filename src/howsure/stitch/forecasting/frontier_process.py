@@ -293,8 +293,9 @@ class SimulatedFrontier:
     today: datetime.date
 
 
-FRONTIERS = ("trend", "faster", "random walk", "standstill")
-"""Kinds of simulated frontiers: models scatter around a line; around a line that becomes steeper; records are a random walk; progress stops today."""
+FRONTIERS = ("trend", "faster", "slower", "varying slope", "leaps", "random walk", "standstill")
+"""Kinds of simulated frontiers: models scatter around a line; around a line that becomes steeper, or flatter; around one whose slope is a random walk; around a level that rises in
+leaps; records are a random walk, below which models crowd; progress stops today."""
 
 
 def simulate_frontier(
@@ -329,6 +330,16 @@ def simulate_frontier(
         line = 0.8 * time
         if kind == "faster":
             line = 0.6 * time + 0.6 * np.maximum(time - 0.6 * years, 0)
+        if kind == "slower":
+            line = 0.9 * time - 0.45 * np.maximum(time - 0.6 * years, 0)
+        if kind == "varying slope":
+            grid = np.arange(0, span, 0.02)
+            slopes = np.maximum(0.8 + 0.3 * np.cumsum(rng.normal(0, np.sqrt(0.02), len(grid))), 0.05)
+            line = np.interp(time, grid, 0.02 * np.cumsum(slopes))
+        if kind == "leaps":
+            leaps = np.sort(rng.random(rng.poisson(2 * (span + 1)))) * (span + 1) - 1
+            levels = np.concatenate([[0.0], np.cumsum(rng.gamma(2, 0.2, len(leaps)))])
+            line = levels[np.searchsorted(leaps, time, side="right")]
         if kind == "standstill":
             line = 0.8 * np.minimum(time, years)
         true = line + 0.35 * rng.standard_normal(len(time))
@@ -345,7 +356,10 @@ def simulate_frontier(
 def frontier_coverage(
     n_simulations: int = 200, *, kinds: Sequence[str] = FRONTIERS, level: float = 0.95, seed: int = 0
 ) -> pl.DataFrame:
-    """How often the intervals contain the true frontier, in simulated data sets: one row per kind and horizon."""
+    """How often the intervals contain the true frontier, in simulated data sets: one row per kind and horizon.
+
+    ``width_needed`` is the share of their width that would have sufficed for ``level``: above 1 they are too narrow.
+    """
     rows = []
     for kind in kinds:
         for number in range(n_simulations):
@@ -354,9 +368,11 @@ def frontier_coverage(
             low, high = draws.interval(level)
             then = years_of(found.today) + np.array(list(AHEAD)) / 12
             actual = frontier_level(found.days, found.capability, then * DAYS_A_YEAR)
+            middle = np.median(draws.best + draws.errors[:, None] + draws.gains, axis=0)
+            off = np.where(actual > middle, (actual - middle) / (high - middle), (middle - actual) / (middle - low))
             rows += [
-                {"kind": kind, "ahead": name, "covered": bool(a <= t <= b), "width": b - a, "error": abs(t - m), "still": abs(t - draws.best)}
-                for name, a, b, t, m in zip(AHEAD.values(), low, high, actual, draws.middle, strict=True)
+                {"kind": kind, "ahead": name, "covered": o <= 1, "needed": o, "width": b - a, "error": abs(t - m), "still": abs(t - draws.best)}
+                for name, a, b, t, m, o in zip(AHEAD.values(), low, high, actual, draws.middle, off, strict=True)
             ]  # fmt: skip
     share = pl.col("covered").mean()
     return (
@@ -366,6 +382,7 @@ def frontier_coverage(
             share.alias("coverage"),
             (share * (1 - share) / pl.len()).sqrt().alias("monte_carlo_se"),
             pl.col("width").mean().alias("mean_width"),
+            pl.col("needed").quantile(level, "linear").alias("width_needed"),
             pl.col("error").mean().alias("mae"),
             pl.col("still").mean().alias("mae_no_change"),
         )
