@@ -24,7 +24,7 @@ _QUANTITIES = ("success, PPI++", "success, Rogan-Gladen", "horizon")
 def measure(n_horizons: int = N_HORIZONS, n_rates: int = N_RATES, n_replicates: int = 100) -> dict[str, float]:
     """The share of intervals that contain the true value, by estimate, judge, share of labels and success rate, and the error of each."""
     shares: dict[str, float] = {}
-    every: dict[str, list[list[bool]]] = {name: [] for name in _QUANTITIES}
+    every: dict[str, list[Floats]] = {name: [] for name in _QUANTITIES}
     for sensitivity, specificity in ((0.7, 0.9), (0.85, 0.85), (0.95, 0.75)):
         for labelled in (0.05, 0.15, 0.3):
             world = JudgedSimulation(rates=_RATES, sensitivity=sensitivity, specificity=specificity, labelled=labelled)
@@ -39,12 +39,11 @@ def measure(n_horizons: int = N_HORIZONS, n_rates: int = N_RATES, n_replicates: 
                     by_model = {row.model: row.horizon for row in horizons}
                     hits["horizon"].append([by_model[m].covers(true_horizon(r)) for m, r in _RATES.items()])
             for name, rows in hits.items():
-                every[name] += rows
-                shares |= _shares(
-                    f"{name}: {sensitivity}/{specificity}, {labelled:.0%} labelled", np.array(rows, dtype=np.float64)
-                )
-    for name, rows in every.items():
-        shares |= _shares(f"{name}: all judges and labels", np.array(rows, dtype=np.float64))
+                every[name].append(np.array(rows, dtype=np.float64))
+                shares |= _shares(f"{name}: {sensitivity}/{specificity}, {labelled:.0%} labelled", every[name][-1])
+    for name, cells in every.items():
+        # the cells have the same tasks and novices by seed, so their mean is one observation
+        shares |= _shares(f"{name}: all judges and labels", np.mean(cells, axis=0))
     return shares
 
 
