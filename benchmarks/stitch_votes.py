@@ -20,7 +20,7 @@ STRENGTHS = np.array([0.6, 0.45, 0.2, 0.0, -0.4, -0.85])
 LENGTHS = np.array([0.5, -0.2, 0.3, 0.0, -0.3, -0.3])
 
 
-def measure(n_simulations: int = 150) -> dict[str, float]:
+def measure(n_simulations: int = 100) -> dict[str, float]:
     """Largest bias, coverage of strengths, of differences between neighbours and of ranks, each with its Monte Carlo standard error, and false tiers."""
     found: dict[str, float] = {}
     for n_votes, n_voters, spread in CASES:

@@ -184,6 +184,10 @@ def test_families_as_models():
     best = rows.filter(pl.col("model").is_in(["m0", "m1"]), pl.col("benchmark") == "b0")["score"].max()
     assert problem.score[0] == best
     assert "6 model versions were taken as 4 families." in problem.notes
+    # a false date of one version puts a model on the frontier of the year before
+    assert any("check it: m0 (2020-01-01, the next 2021-01-01), m4 (" in note for note in problem.notes)
+    near = rows.with_columns(date=pl.lit("2024-01-01"))
+    assert not any("check it" in note for note in prepare_scores(Scores(near), by_family=True).notes)
 
 
 def test_floors_from_a_mapping_and_a_file(tmp_path):

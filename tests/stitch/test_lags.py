@@ -1,5 +1,6 @@
 """Lags between groups: hand calculations, a true shift that is recovered, and groups that cannot be compared."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,20 @@ def test_groups_from_a_table_are_matched_and_joined(scale, tmp_path):
     assert found.groups["n_models"].sum() == len(scale.models)
     by_mapping = lag(scale, {name: group.split(" ")[0].lower() for name, group in rows})
     assert by_mapping.lags["months"].to_list() == found.lags["months"].to_list()
+
+
+def test_a_model_of_two_organisations_belongs_to_both(scale):
+    """ "Google DeepMind,Google" was a group of its own, behind Google DeepMind."""
+    first, second, *_ = [name for name, n in Counter(scale.problem.organisations).most_common() if name]
+    both = tuple(f"{first},{second}" if name == first else name for name in scale.problem.organisations)
+    problem = replace(scale.problem, organisations=both)
+    found, plain = lag(replace(scale, problem=problem)), lag(scale)
+    assert set(found.groups["group"]) == set(plain.groups["group"])
+    count = [dict(one.groups.select("group", "n_models").iter_rows()) for one in (found, plain)]
+    assert count[0][second] == count[1][first] + count[1][second]
+    assert count[0][first] == count[1][first]
+    told = " and ".join(sorted([first, second]))
+    assert any(f"count in each of them: {told}." in note for note in found.provenance.notes)
 
 
 def test_without_replicates_lags_have_no_interval(scale):

@@ -25,6 +25,7 @@ Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
 Floors: TypeAlias = Mapping[str, float] | str | os.PathLike[str]
 
+_LONG_BEFORE = 183  # days between the first version of a model and the next that call for a second look
 _OF_A_MODEL = ("date", "family", "organisation", "compute", "distilled")
 _OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling", "superseded_by", "part_of")
 _PAIR = ("model", "benchmark")
@@ -300,6 +301,16 @@ def _pair(entry: str, models: set[str], benchmarks: set[str]) -> tuple[str, str]
 def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """The versions of a family as one model; organisation and compute are the first version's."""
     n_versions = frame["model"].n_unique()
+    dates = frame.drop_nulls("date").group_by("family").agg(pl.col("date").unique().sort().head(2)).sort("family")
+    early = [
+        f"{name} ({two[0]}, the next {two[1]})"
+        for name, two in dates.rows()
+        if len(two) > 1 and (two[1] - two[0]).days > _LONG_BEFORE
+    ]
+    if early:
+        notes.append(
+            f"A model has the date of its first version; where that is more than half a year before the others, check it: {listed(early)}."
+        )
     frame = frame.with_columns(
         pl.col("family").alias("model"),
         pl.col("date").min().over("family"),

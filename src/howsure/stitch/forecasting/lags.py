@@ -19,8 +19,10 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.sources import epoch
 from howsure.stats._arrays import Bools, Floats, Ints, check_level
 from howsure.stats.replicates import replicate_interval
+from howsure.stitch.cleaning import listed
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated
 from howsure.stitch.forecasting.frontier_process import frontier_level
+from howsure.stitch.model.families import single_names
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
 from howsure.tables.spellings import fold_name
@@ -113,7 +115,7 @@ def lag(
     scale : Scale
         A scale whose models have dates.
     groups : mapping, frame or path, optional
-        The group of each model, or of each organisation. Epoch's zip or folder has the columns organisation, country and accessibility. Any other table has a column of models (model, model version, id) or organisations, and the column `by`. Without it,
+        The group of each model, or of each organisation; a model of several ("Google DeepMind,Google") belongs to each of them. Epoch's zip or folder has the columns organisation, country and accessibility. Any other table has a column of models (model, model version, id) or organisations, and the column `by`. Without it,
         `by` is ``organisation`` or ``family``, as the scores have it.
     by : str
         The column of the groups.
@@ -131,14 +133,18 @@ def lag(
     """
     check_level(level)
     dated = Dated.of(scale)
-    label = _labels(scale, dated, groups, by)
-    label = [None if name is None else _joined(name, join) for name in label]
-    counts = pl.Series([name for name in label if name is not None], dtype=pl.String).value_counts(sort=True)
+    given = _labels(scale, dated, groups, by)
+    is_plain = by == "family" or isinstance(groups, Mapping)
+    single = [([name] if name else []) if is_plain else single_names(name) for name in given]
+    label = [{new for name in names if (new := _joined(name, join))} for names in single]
+    counts = pl.Series([name for names in label for name in sorted(names)], dtype=pl.String).value_counts(sort=True)
     kept = [name for name, n in counts.rows() if n >= _FEWEST]
     notes = list(scale.provenance.notes)
     small = len(counts) - len(kept)
     notes += [f"{small} groups have fewer than {_FEWEST} dated models and are excluded."] if small else []
-    without = sum(name is None for name in label)
+    shared = sorted({" and ".join(sorted(names)) for names in label if len(names) > 1})
+    notes += [f"Models of several groups count in each of them: {listed(shared)}."] if shared else []
+    without = sum(not names for names in label)
     notes += [f"{without} of {len(label)} dated models have no group and are excluded."] if without else []
     if scale.without_replicates:
         notes.append(f"Lags have no intervals: {scale.without_replicates}.")
@@ -146,7 +152,7 @@ def lag(
         raise InputError(
             f"{len(kept)} groups have {_FEWEST} or more dated models; a lag needs two. The groups are: {', '.join(counts[counts.columns[0]].head(8)) or 'none'}."
         )
-    member = {name: np.array([own == name for own in label]) for name in kept}
+    member = {name: np.array([name in names for names in label]) for name in kept}
     best_first = sorted(kept, key=lambda name: -float(dated.capability[member[name]].max()))
     rows = [
         _pair(dated, member, behind, ahead, since, level) for ahead, behind in itertools.combinations(best_first, 2)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["family_of"]
+__all__ = ["family_of", "single_names"]
 
 _EFFORT = re.compile(r"_(none|minimal|low|medium|high|xhigh|max|\d+k)$")
 _KIND = re.compile(r"-(preview|exp|experimental|latest|beta|thinking|instruct|chat|it|hf|base)(?=-|$)")
+_BETWEEN = re.compile(r",(?! )")
 _DATE = re.compile(r"[-_@]((19|20)\d\d-?\d\d-?\d\d|\d\d-\d\d|\d{4}|00\d)(?=[-_@]|$)")
 
 
@@ -19,3 +20,12 @@ def family_of(model: str) -> str:
     """
     name = _EFFORT.sub("", model.strip().lower())
     return _DATE.sub("", _KIND.sub("", name)) or name
+
+
+def single_names(joint: str | None) -> list[str]:
+    """The organisations or countries of a model that has several.
+
+    >>> single_names("Google DeepMind,Google"), single_names("Acme, Inc."), single_names(None)
+    (['Google DeepMind', 'Google'], ['Acme, Inc.'], [])
+    """
+    return [name for name in _BETWEEN.split(joint) if name] if joint else []

@@ -6,7 +6,6 @@ anew among the parameters that are left, as a fit of the smaller table would do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -16,6 +15,7 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align
 from howsure.stitch.model.connectivity import find_parts
+from howsure.stitch.model.families import single_names
 from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Bools, Floats, Ints, Prior
 from howsure.stitch.model.problem import Problem
@@ -26,7 +26,6 @@ __all__ = ["drop_benchmarks", "leave_benchmarks_out", "leave_organisations_out",
 
 _TOLERANCE = 1e-7
 _BATCH = 8
-_BETWEEN = re.compile(r",(?! )")  # "Acme, Inc." is one
 
 
 def refit_without(solution: Solution, constraint: Constraint, kept: Bools) -> Floats:
@@ -80,7 +79,7 @@ def leave_benchmarks_out(baseline: BaselineFit, solution: Solution, constraint: 
 def leave_organisations_out(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """A refit without the models of each organisation in turn; joint ones ("Google DeepMind,Google") belong to each of theirs."""
     problem = solution.problem
-    makers = [set(_BETWEEN.split(name)) if name else set[str]() for name in problem.organisations]
+    makers = [set(single_names(name)) for name in problem.organisations]
     for name in sorted(set[str]().union(*makers)):
         kept = ~np.array([name in ours for ours in makers])[problem.model]
         if len(np.unique(problem.model[kept])) > 2:
