@@ -104,6 +104,13 @@ def test_replicates_widen_the_interval():
     assert 0.9 < fit_horizon_trend(horizons(y, days, some)).doubling.width / moved.doubling.width < 1.4
 
 
+def test_replicates_that_all_failed_leave_the_interval_undefined_without_a_warning():
+    days = np.array([0, 100, 300, 550])
+    found = fit_horizon_trend(horizons(days / 125, days, np.full((50, 4), np.nan)))
+    assert found.doubling.value == pytest.approx(125)
+    assert found.doubling.low_state == found.doubling.high_state == "undefined"
+
+
 def test_replicates_beyond_the_range_are_censored_and_none_is_dropped():
     """A model above the longest task in a third of the replicates, and once at 7e160 minutes, leaves the interval finite."""
     rng, days = np.random.default_rng(2), np.arange(8) * 200.0
@@ -162,7 +169,7 @@ def test_what_does_not_rise_has_no_doubling_time():
 
 
 def test_too_few_dates_are_told():
-    with pytest.raises(InputError, match=r"The frontier since 2020-06-01 has models of 1 dates; a trend needs 3"):
+    with pytest.raises(InputError, match=r"The frontier since 2020-06-01 has models of 1 date; a trend needs 3"):
         fit_horizon_trend(horizons([1, 2, 3], [0, 100, 200]), since=datetime.date(2020, 6, 1))
 
 

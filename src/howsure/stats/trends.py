@@ -96,7 +96,9 @@ def add_replicates(scatter: ArrayLike, drawn: Floats, level: float) -> tuple[Flo
         That of the replicates alone, with its state.
     """
     found = replicate_interval(drawn, level)
-    middle = np.nanmedian(drawn, axis=0)
+    middle = np.nanmedian(
+        np.where(np.isnan(drawn).all(axis=0), 0.0, drawn), axis=0
+    )  # the interval says that all failed
     return np.hypot(scatter, middle - found.low), np.hypot(scatter, found.high - middle), found
 
 
@@ -301,10 +303,10 @@ def truncated_normal(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     is_right = low > 0  # mirrored, since Φ keeps its digits on the left
     low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
     mass = np.maximum(ndtr(high) - ndtr(low), _TINY)
-    density = [np.exp(-np.minimum(z**2, 1e4) / 2) / np.sqrt(2 * np.pi) for z in (low, high)]
+    density = [np.exp(-(np.minimum(np.abs(z), 100) ** 2) / 2) / np.sqrt(2 * np.pi) for z in (low, high)]
     moved = [np.where(np.isfinite(z), z, 0) * d for z, d in zip((low, high), density, strict=True)]
     mean = np.clip((density[0] - density[1]) / mass, low, high)
-    variance = np.clip(1 + (moved[0] - moved[1]) / mass - mean**2, 0, 1)
+    variance = np.clip(1 + (moved[0] - moved[1]) / mass - np.clip(mean, -1e9, 1e9) ** 2, 0, 1)
     return np.where(is_right, -mean, mean), variance
 
 

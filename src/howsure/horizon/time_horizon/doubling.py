@@ -202,7 +202,7 @@ def _fit(horizons: DatedHorizons, since: datetime.date | None, level: float) -> 
     if n_days < _FEWEST:
         after = f" since {since}" if since else ""
         raise InputError(
-            f"The frontier{after} has models of {n_days} dates; a trend needs {_FEWEST}. Add models with release dates."
+            f"The frontier{after} has models of {n_days} {'date' if n_days == 1 else 'dates'}; a trend needs {_FEWEST}. Add models with release dates."
         )
     line = fit_line(days[used], y[used], level=level)
     included = (frame["released"] >= since).to_numpy() if since else np.ones(len(frame), dtype=np.bool_)
@@ -372,7 +372,7 @@ def _errors(days: Ints, drawn: Floats, edges: Floats, middle: float) -> _Errors 
     known = ~np.isnan(slopes)
     heights, x, n = filled.mean(axis=1), days - days.mean(), len(days)
     # leaving out point i moves the line by its residual over 1 − leverage
-    centred = filled[known] - np.median(filled[known], axis=0)
+    centred = filled[known] - np.median(filled[known], axis=0) if known.any() else np.zeros((1, n))
     centred -= centred.mean(axis=1, keepdims=True)
     residuals = centred - (centred @ x / (x @ x))[:, None] * x
     pulls = residuals / (1 - 1 / n - x**2 / (x @ x)).clip(1e-9)

@@ -184,7 +184,9 @@ def forecast_horizons(
     frontier = is_frontier(days.astype(np.int64), y) & included
     x, top = days[frontier], y[frontier]
     if len(np.unique(x)) < _FEWEST:
-        raise InputError(f"The frontier has models of {len(np.unique(x))} dates; a forecast needs {_FEWEST}.")
+        n_days = len(np.unique(x))
+        told = "date" if n_days == 1 else "dates"
+        raise InputError(f"The frontier has models of {n_days} {told}; a forecast needs {_FEWEST}.")
     errors = _line_errors(x, dated, frontier)
     rng = np.random.default_rng(seed)
     past = _backtest(x, top, errors, level)
