@@ -9,12 +9,13 @@ import typer
 
 from howsure.cli.finish import finish, save_charts
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import progress_bar
+from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_common import SHOWN, Fit, Fitting, capability_of, figure, load_scale
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
 
 if TYPE_CHECKING:
+    from howsure.stitch.preferences import JointScale, VoteRanking
     from howsure.stitch.whole_run import WholeRun
 
 __all__ = ["domains", "gaps", "growth", "run_all", "update", "votes"]
@@ -173,8 +174,18 @@ def votes(
         "position": not no_position,
     }
     found = rank(table, None if fit is None else load_scale(fit), level=level, seed=seed, **options)
-    console = output.console
-    console.notes(note for note in found.provenance.notes if note not in table.notes)
+    output.console.notes(note for note in found.provenance.notes if note not in table.notes)
+    _show_ranking(found, output.console)
+    if len(found.effects):
+        _show_effects(found, output.console)
+    output.console.say(f"{found.fragility.sentence}\n")
+    if found.joint is not None:
+        _show_joint(found.joint, level, output.console)
+    finish(found, output, "votes", "Models by votes")
+
+
+def _show_ranking(found: VoteRanking, console: Console) -> None:
+    level = found.level
     cells = [
         (r["rank"], None if r["rank_low"] is None else f"{r['rank_low']:.0f}–{r['rank_high']:.0f}", r["tier"], r["model"], _strength(r, level), figure(r["elo"], 0), r["n_votes"], chance(r["p_best"]))
         for r in found.models.head(30).rows(named=True)
@@ -186,45 +197,46 @@ def votes(
         cells,
         f"{found.fragility.n_votes:,} votes of {found.n_voters:,} voters. Strength: log odds against the average model.",
     )
-    if len(found.effects):
-        effects = [
-            (
-                r["effect"],
-                Estimate.without("undefined", r["reason"])
-                if r["value"] is None
-                else Estimate(r["value"], r["value_low"], r["value_high"], level),
-            )
-            for r in found.effects.rows(named=True)
-        ]
-        console.table(
-            "Effects",
-            ("effect", f"log odds [{level:.0%}]"),
-            effects,
-            "Position: advantage of A. Tie: log ν of Davidson's model. Covariates: one standard deviation.",
+
+
+def _show_effects(found: VoteRanking, console: Console) -> None:
+    level = found.level
+    effects = [
+        (
+            r["effect"],
+            Estimate.without("undefined", r["reason"])
+            if r["value"] is None
+            else Estimate(r["value"], r["value_low"], r["value_high"], level),
         )
-    console.say(f"{found.fragility.sentence}\n")
-    if found.joint is not None:
-        relation = found.joint.relation
-        rows = [
-            (
-                r["model"],
-                figure(r["capability"], 2),
-                figure(r["strength"], 2),
-                Estimate(r["joint"], r["joint_low"], r["joint_high"], level),
-                r["source"],
-            )
-            for r in found.joint.models.filter(found.joint.models["source"] != "benchmarks")
-            .head(SHOWN)
-            .rows(named=True)
-        ]
-        told = f"Votes and capability correlate at {relation['correlation']}, corrected for errors; one unit of capability is {relation['slope']} log odds."
-        console.table(
-            "Benchmarks and votes together",
-            ("model", "benchmarks", "votes", f"together [{level:.0%}]", "source"),
-            rows,
-            told,
+        for r in found.effects.rows(named=True)
+    ]
+    console.table(
+        "Effects",
+        ("effect", f"log odds [{level:.0%}]"),
+        effects,
+        "Position: advantage of A. Tie: log ν of Davidson's model. Covariates: one standard deviation.",
+    )
+
+
+def _show_joint(joint: JointScale, level: float, console: Console) -> None:
+    relation = joint.relation
+    rows = [
+        (
+            r["model"],
+            figure(r["capability"], 2),
+            figure(r["strength"], 2),
+            Estimate(r["joint"], r["joint_low"], r["joint_high"], level),
+            r["source"],
         )
-    finish(found, output, "votes", "Models by votes")
+        for r in joint.models.filter(joint.models["source"] != "benchmarks").head(SHOWN).rows(named=True)
+    ]
+    told = f"Votes and capability correlate at {relation['correlation']}, corrected for errors; one unit of capability is {relation['slope']} log odds."
+    console.table(
+        "Benchmarks and votes together",
+        ("model", "benchmarks", "votes", f"together [{level:.0%}]", "source"),
+        rows,
+        told,
+    )
 
 
 @verb
