@@ -48,7 +48,7 @@ def drawn(world, scale):
         lag(scale),
         domains(scale, {"one": ["bench-0*"], "two": ["bench-1*"]}),
         gaps(scale),
-        update(scale, world.scores, n_replicates=0),
+        update(scale, world.scores.frame.filter(pl.col("benchmark") != "bench-02"), n_replicates=0),
         votes(simulate_votes(dict(scale.models.head(8).select("model", "capability").iter_rows()), 300), scale),
     ]
     return draw_scale(scale) | {name: chart for result in results for name, chart in result.charts().items()}

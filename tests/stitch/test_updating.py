@@ -24,6 +24,7 @@ def test_the_same_table_moves_nothing(old, rows):
     found = update(old, Scores(rows.filter(pl.col("date") < dt.date(2025, 9, 1))))
     assert found.counts.n_new_scores == found.counts.n_changed_scores == found.counts.n_removed_scores == 0
     assert found.models["change"].abs().max() < 1e-9
+    assert found.charts() == {}  # it drew 25 models that had not moved
     assert set(found.models["reason"]) == {"only the curves moved"}
     assert found.scale.models["capability"].to_list() == old.models["capability"].to_list()
 

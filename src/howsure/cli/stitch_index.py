@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["domains", "gaps", "growth", "run_all", "update", "votes"]
 
-_LEAST_CHANGE = 0.005  # what two digits show
-
 
 @verb
 def domains(
@@ -82,6 +80,7 @@ def update(
     The newer table is fitted as the older one was. A change has two parts: the model's own new scores, and curves of benchmarks that moved. With -o, writes the new fit (as `fit` does) with update.csv, update_scores.csv, update_benchmarks.csv,
     update.json, the chart and a report; give OLD as the folder to update in place.
     """
+    from howsure.stitch.updating import LEAST_CHANGE
     from howsure.stitch.updating import update as renew
 
     old = load_scale(folder)
@@ -94,7 +93,7 @@ def update(
         f"Scores: {counts.n_new_scores:,} new, {counts.n_changed_scores:,} changed, {counts.n_removed_scores:,} gone. Models: {counts.n_new_models:,} new, {counts.n_removed_models:,} gone. "
         f"Benchmarks: {counts.n_new_benchmarks:,} new, {counts.n_removed_benchmarks:,} gone.\n"
     )
-    moved = found.models.filter(found.models["change"].abs() >= _LEAST_CHANGE).head(SHOWN).rows(named=True)
+    moved = found.moved.head(SHOWN).rows(named=True)
     cells = [
         (
             r["model"],
@@ -116,7 +115,7 @@ def update(
             "By its scores: with the old curves. By curves: benchmarks moved through the scores of other models.",
         )
     else:
-        console.say(f"No capability changed by {_LEAST_CHANGE} or more.")
+        console.say(f"No capability changed by {LEAST_CHANGE} or more.")
     best = found.models.filter(found.models["before"].is_null()).sort("rank").head(SHOWN).rows(named=True)
     if best:
         console.table(

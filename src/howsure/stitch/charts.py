@@ -294,7 +294,7 @@ def draw_domains(found: DomainIndices, n: int = 10) -> Chart:
 
 def draw_update(found: ScaleUpdate, n: int = 25) -> Chart:
     """The largest changes of capabilities: the new value with its interval, the old one as a tick."""
-    moved = found.models.drop_nulls("change").head(n)
+    moved = found.moved.head(n)
     rows = roles(
         moved, label="model", value="capability", low="capability_low", high="capability_high", before="before"
     )

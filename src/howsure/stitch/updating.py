@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ScaleUpdate", "UpdateCounts", "update"]
+__all__ = ["LEAST_CHANGE", "ScaleUpdate", "UpdateCounts", "update"]
+
+LEAST_CHANGE = 0.005
+"""A change of a capability that is shown: two digits show it."""
 
 _SAME = 1e-9  # scores that differ by less are the same
 
@@ -82,11 +85,16 @@ class ScaleUpdate(Result):
 
         return [update_section(self), scale_section(self.scale)]
 
+    @property
+    def moved(self) -> pl.DataFrame:
+        """Models whose capability changed, the largest change first."""
+        return self.models.filter(pl.col("change").abs() >= LEAST_CHANGE)
+
     def charts(self) -> dict[str, Chart]:
-        """The largest changes."""
+        """The largest changes, if there are any."""
         from howsure.stitch.charts import draw_update
 
-        return {"update": draw_update(self)} if self.models["change"].is_not_null().any() else {}
+        return {"update": draw_update(self)} if self.moved.height else {}
 
 
 def update(

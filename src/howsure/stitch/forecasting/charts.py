@@ -199,7 +199,7 @@ def draw_group_frontiers(found: Lags) -> Chart:
     layers = [*band(lines, _RELEASE, _Y, group, is_step=True), _marks(dots, lines, _RELEASE, _Y, group)]
     more = len(found.groups) - len(named)
     note = f"The {_MOST_GROUPS} groups with the best models; {more} more in the tables" if more else ""
-    caption = Caption(int(found.groups["n_models"].sum()), "dated models", None, "best capability so far", note)
+    caption = Caption(records["model"].n_unique(), "record models", None, "best capability so far", note)
     return captioned(layered(layers), title="The frontier of each group", caption=caption)
 
 
