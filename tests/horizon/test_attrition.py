@@ -62,6 +62,7 @@ def test_the_warning_says_who_leaves():
     assert able.to_frame()["task"].to_list() == ["all", "t"]
 
 
+@pytest.mark.evidence
 def test_stopping_at_mastery_is_seen_in_real_people_and_ordinary_leaving_is_not_warned_about():
     tutored = measure_attrition(people("assist09", answers=30, attempts=6, first=80))
     assert tutored.overall.difference.low > 0.15

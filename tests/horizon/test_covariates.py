@@ -60,7 +60,7 @@ def test_horizons_stay_marginal_and_the_unit_does_not_matter():
 def test_held_out_families_are_predicted_better_with_the_covariate():
     counts = world(2, effect=-1.6).counts
     losses = [
-        crossvalidate(counts, folds=3, covariates=names).scores.filter(held_out="families", predictor="joint")[
+        crossvalidate(counts, folds=2, covariates=names).scores.filter(held_out="families", predictor="joint")[
             "log_loss"
         ][0]
         for names in ((), ("messiness",))

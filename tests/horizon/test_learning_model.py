@@ -135,8 +135,8 @@ def test_predictions_use_only_what_came_before():
 
 def test_the_verb_says_how_much_was_predicted_and_ignoring_is_an_option():
     world = simulate(draw_suite(20, seed=1), true_horizons={"like-3": 3.0}, n_learners=20, n_runs=10, mastery=2, seed=1)
-    predicted = attempt_horizons(world.attempts, n_replicates=40)
-    ignored = attempt_horizons(world.attempts, n_replicates=40, early_leavers="ignore")
+    predicted = attempt_horizons(world.attempts, n_replicates=10)
+    ignored = attempt_horizons(world.attempts, n_replicates=10, early_leavers="ignore")
     assert any("are predicted" in note for note in predicted.provenance.notes)
     assert not any("are predicted" in note for note in ignored.provenance.notes)
     assert predicted.novices["answers"][0] == 400
