@@ -178,4 +178,4 @@ def _rms(values: Floats, variance: Floats) -> float:
 
 def _change(before: _Hyper, after: _Hyper) -> float:
     pairs = zip(vars(before).values(), vars(after).values(), strict=True)
-    return max(abs(new - old) / (abs(new) + 0.1) for old, new in pairs)
+    return float(max(abs(new - old) / (abs(new) + 0.1) for old, new in pairs))
