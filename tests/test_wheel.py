@@ -1,6 +1,7 @@
 """The wheel in an environment that has nothing but what it declares: core alone, then with everything."""
 
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -114,8 +115,10 @@ def test_core_alone_shows_every_verb_and_the_tour(core, tmp_path):
     told = run(core / "python", "-c", ASK_EVERY_VERB)
     assert told.returncode == 0, told.stderr
     assert len(told.stdout.splitlines()) > 45
-    told = run(core / "howsure", "demo", "--quick", "-o", tmp_path / "demo", cwd=tmp_path)
+    told = run(core / "howsure", "demo", "--quick", "--json", "-o", tmp_path / "demo", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
+    counted = json.loads(told.stdout)
+    assert 0.7 < counted["covered"] / counted["intervals"] <= 1
     assert (tmp_path / "demo" / "report.html").exists()
     assert list(core.parent.glob("lib/python*/site-packages/howsure/py.typed"))
 

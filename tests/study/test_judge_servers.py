@@ -150,7 +150,7 @@ def test_a_judge_that_rates_nothing_is_no_success(tmp_path, command, monkeypatch
     assert "format" in (tmp_path / "out/judge_orders.csv").read_text()
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence  # runs of all kinds are kept by the same code: tests/track kills one
 def test_a_killed_run_keeps_what_was_answered(tmp_path):
     def slowly(request):
         whole = completion(right(request))(request)

@@ -131,7 +131,7 @@ def test_the_command_line_refuses_what_does_not_go_together(tmp_path, command):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_the_command_line_tours_through_inspect(tmp_path, command):
     found = command("demo", "-o", tmp_path / "tour", "--json")
     assert found.returncode == 0, found.stderr

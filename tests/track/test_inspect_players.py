@@ -176,17 +176,17 @@ def test_inspects_command_finds_the_task_and_the_players(entry_point, tmp_path):
 
 
 @pytest.mark.heavy
-def test_inspects_own_score_command_finds_the_scorer(noisy, entry_point, tmp_path):
+def test_inspects_own_score_command_finds_the_scorer(noisy, tmp_path):
     log = Path(shutil.copy(noisy, tmp_path))
-    done = inspect("score", log, "--overwrite", "--action", "overwrite", env=entry_point, cwd=tmp_path)
+    done = inspect("score", log, "--overwrite", "--action", "overwrite", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "avg_max_length" in done.stdout
 
 
 @pytest.mark.heavy
-def test_a_limit_set_in_inspect_is_no_violation(entry_point, tmp_path):
+def test_a_limit_set_in_inspect_is_no_violation(tmp_path):
     line = ["eval", "howsure/track_the_stat", "-T", "samples=2", "-T", "length=9", "--model", "howsure/oracle"]
-    done = inspect(*line, "--message-limit=6", "--log-dir", tmp_path, "--display=none", env=entry_point, cwd=tmp_path)
+    done = inspect(*line, "--message-limit=6", "--log-dir", tmp_path, "--display=none", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = samples_from_logs([tmp_path]).frame.select("max_length", "failure", "error_kind", "violation").rows()
     assert rows == [(2, "message_limit", None, 0)] * 2
