@@ -124,7 +124,8 @@ def refit(
     places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     for r in range(len(drawn)):
         for m in range(n_models):
-            used, total = np.int64(0), 0.0  # a literal 0 would be compiled for itself
+            used: int = np.int64(0)  # type: ignore[assignment]  # for a literal 0 all would be compiled once more
+            total = 0.0
             for t in range(n_tasks):
                 copies, k, s = drawn[r, t], n[m, t], successes[m, t]
                 if copies == 0 or k == 0:
@@ -186,7 +187,8 @@ def refit_cells(
     places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     for r in range(n_replicates):
         for m in range(n_models):
-            count, total = np.int64(0), 0.0
+            count: int = np.int64(0)  # type: ignore[assignment]
+            total = 0.0
             for t in range(n_tasks):
                 if not used[t] or copies[r, t] == 0:
                     continue

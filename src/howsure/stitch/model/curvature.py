@@ -25,7 +25,7 @@ class Spread(NamedTuple):
 def spread(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> Spread:
     """Variances from the inverse of Gauss–Newton's Hessian at `theta`; 0 for parameters that are fixed."""
     system = make_system(rows, len(theta))
-    derive(rows, weights, theta, prior, np.bool_(False), system)
+    derive(rows, weights, theta, prior, False, system)
     hold(rows, theta, prior, system)
     if not solve(rows, 0.0, system):
         raise ValueError("no curvature: the rows and the prior leave parameters undetermined")

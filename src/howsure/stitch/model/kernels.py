@@ -55,7 +55,7 @@ def fit(rows: Rows, weights: Floats, theta: Floats, prior: Prior, tolerance: flo
     theta, trial = _within(theta, prior), theta.copy()
     system = make_system(rows, len(theta))
     damping = _FIRST_DAMPING
-    exact = np.bool_(False)  # a literal would be compiled for itself
+    exact = False
     value = derive(rows, weights, theta, prior, exact, system)
     for iteration in range(most):
         steepest = hold(rows, theta, prior, system)
@@ -64,7 +64,7 @@ def fit(rows: Rows, weights: Floats, theta: Floats, prior: Prior, tolerance: flo
         if not solve(rows, damping, system):
             if not exact:
                 damping = max(4 * damping, _FIRST_DAMPING)
-            exact = np.bool_(False)
+            exact = False
             derive(rows, weights, theta, prior, exact, system)
             continue
         for j in range(len(theta)):
@@ -73,7 +73,7 @@ def fit(rows: Rows, weights: Floats, theta: Floats, prior: Prior, tolerance: flo
         if reached <= value + _ROUNDING * abs(value):
             theta, trial = trial, theta
             damping = damping / 10 if damping > 1e-6 else 0.0
-            exact = np.bool_(True)
+            exact = True
             value = derive(rows, weights, theta, prior, exact, system)
         elif damping > 1e12:
             break
