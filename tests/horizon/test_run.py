@@ -324,7 +324,7 @@ def test_the_commands_exit_code_says_that_a_server_failed(tasks, tmp_path, comma
     assert "told to fail with 401" in line
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence  # runs of all kinds are kept by the same code: tests/track kills one
 def test_a_killed_run_keeps_what_was_answered(tasks, tmp_path):
     def slowly(request):
         whole = completion(right(request))(request)

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure claims coverage --simulations 20")
+@app.command(epilog="Example: howsure claims coverage --simulations 4")
 @verb
 def coverage(
     output: Output,

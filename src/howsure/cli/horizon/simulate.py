@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure horizon simulate -o simulated")
+@app.command(epilog="Example: howsure horizon simulate --n-tasks 20 -o simulated")
 @verb
 def simulate(
     output: Output,

@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(epilog="Example: howsure track length --model howsure/window-20 --variant ledger -o length")
+@app.command(epilog="Example: howsure track length --model howsure/window-20 --variant ledger --longest 100 -o length")
 @verb
 def length(
     output: Output,
