@@ -18,10 +18,8 @@ __all__ = [
 ]
 
 _PRIOR = 0.5  # pseudo-counts of either outcome: Jeffreys
-_SWEEPS, _APART = (
-    100,
-    20,
-)  # chains are stationary after about 40, also with 5 % labelled; sweeps between two draws of one chain
+_SWEEPS = 100  # chains are stationary after about 40, also with 5 % labelled
+_APART = 20  # sweeps between two draws of one chain
 _MOST_STEPS, _STILL = 1000, 1e-6  # of the EM algorithm: steps, and the change of a rate from which on it stands still
 _PERMUTATIONS = 4999
 _LEAST = 1e-3  # sensitivity + specificity − 1 of a judge no better than chance

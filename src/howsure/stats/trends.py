@@ -96,9 +96,8 @@ def add_replicates(scatter: ArrayLike, drawn: Floats, level: float) -> tuple[Flo
         That of the replicates alone, with its state.
     """
     found = replicate_interval(drawn, level)
-    middle = np.nanmedian(
-        np.where(np.isnan(drawn).all(axis=0), 0.0, drawn), axis=0
-    )  # the interval says that all failed
+    is_failed = np.isnan(drawn).all(axis=0)  # the interval will say so
+    middle = np.nanmedian(np.where(is_failed, 0.0, drawn), axis=0)
     return np.hypot(scatter, middle - found.low), np.hypot(scatter, found.high - middle), found
 
 
