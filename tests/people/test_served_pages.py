@@ -104,7 +104,7 @@ def test_answers_wait_for_a_server_that_is_away_and_survive_a_reload(browser_pag
     page.get_by_text("cannot be reached just now").wait_for()
     browser_page.troubles.clear()
     with run_collector(packet_folder, port=port) as running:
-        page.get_by_text("Receipt:").wait_for(timeout=20_000)
+        page.get_by_text("Receipt:").wait_for()
         page.clock.run_for(10_000)  # late drafts must not come between
         assert page.get_by_text("Receipt:").is_visible()
         assert [final.rater for final in running.collector.store.finals()] == ["r3"]
