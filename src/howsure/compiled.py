@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from numba import njit
+from numba import njit, types
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
@@ -44,14 +44,18 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
             kept._cache_file = _CheckedFile(  # type: ignore[no-untyped-call]
                 kept._cache_path, kept._impl.filename_base, kept._impl.locator.get_source_stamp()
             )
-            compiled.compile = partial(_compile_alone, compiled, compiled.compile)
+            compiled.compile = partial(_compile_once, compiled, compiled.compile)
         return compiled
 
     return healing if function is None else healing(function)
 
 
-def _compile_alone(compiled: Any, compile_it: Callable[[Any], Any], signature: Any) -> Any:
-    """Compile a kernel while no other process on this machine does: it would compile the same, and now finds it on disk."""
+def _compile_once(compiled: Any, compile_it: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile a kernel while no other process on this machine does: it would compile the same, and now finds it on disk.
+
+    Where another kernel calls it with a constant, it is compiled for any number of that type, not for this one.
+    """
+    signature = tuple(map(types.unliteral, signature))
     kept = compiled._cache
     if kept._index_key(signature, compiled.targetctx.codegen()) in kept._cache_file._load_index():
         return compile_it(signature)

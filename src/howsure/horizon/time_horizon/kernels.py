@@ -124,7 +124,7 @@ def refit(
     places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     for r in range(len(drawn)):
         for m in range(n_models):
-            used: int = np.int64(0)  # type: ignore[assignment]  # for a literal 0 all would be compiled once more
+            used = 0
             total = 0.0
             for t in range(n_tasks):
                 copies, k, s = drawn[r, t], n[m, t], successes[m, t]
@@ -187,7 +187,7 @@ def refit_cells(
     places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     for r in range(n_replicates):
         for m in range(n_models):
-            count: int = np.int64(0)  # type: ignore[assignment]
+            count = 0
             total = 0.0
             for t in range(n_tasks):
                 if not used[t] or copies[r, t] == 0:
