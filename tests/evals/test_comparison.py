@@ -102,6 +102,27 @@ def test_share_of_uncertainty_from_repeats_shrinks_with_repeats():
         assert pair.within_item_share.low < pair.within_item_share.value <= pair.within_item_share.high <= 1
 
 
+def test_share_from_repeats_takes_the_noise_of_each_eval_as_it_is():
+    """A quiet eval that was run once is not as noisy as another that was repeated often."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for subject in "ab":
+        for eval_, n_items, n_attempts, chance in (("noisy", 40, 8, 0.5), ("quiet", 40, 2, 0.02)):
+            scores = rng.random((n_items, n_attempts)) < chance
+            rows += [(subject, eval_, f"{eval_}-{i}", float(x)) for i, item in enumerate(scores) for x in item]
+    frame = pl.DataFrame(rows, schema=["subject", "domain", "task", "score"], orient="row")
+    by_hand = 0.0
+    for _, own in frame.group_by("subject", "domain"):
+        items = own.group_by("task").agg(pl.col("score").var(), n=pl.len())
+        by_hand += items["score"].mean() / items["n"][0] / len(items) / 4
+    pair = compare(Attempts(frame)).pairs[0]
+    assert pair.within_item_share.low < 0.9
+    assert pair.within_item_share.value == pytest.approx(min(1, by_hand / pair.se**2))
+    once = frame.filter((pl.col("domain") == "noisy") | pl.struct("subject", "task").is_first_distinct())
+    share = compare(Attempts(once)).pairs[0].within_item_share
+    assert (share.value, share.state) == (None, "too_few")
+
+
 def test_what_does_not_fit_is_told():
     table = two([1, 0], [0, 1])
     with pytest.raises(OptionError, match="No subject called 'c'"):

@@ -38,31 +38,36 @@ _MOST_NAMED = 4
 class Noise:
     """Variance from one attempt at an item to the next of two subjects, pooled over items, with its degrees of freedom.
 
-    ``part_a`` and ``part_b`` are what the two add to the variance of the mean difference.
+    ``parts`` are what the subjects add to the variance of the mean difference, with degrees of freedom: one for each subject and
+    eval, since one eval may be noisier than another.
     """
 
     within_a: float
     within_b: float
     df_a: int
     df_b: int
-    part_a: float
-    part_b: float
+    parts: tuple[tuple[float, int], ...]
 
     def share(self, se: float, df: float, level: float) -> Estimate:
         r"""Share of the squared standard error that comes from repeats of an item, with an interval.
 
         The two variances are independent, so their ratio has about an F distribution, with Satterthwaite's degrees of freedom for
-        the sum of the two parts. Where items differed less than repeats alone would make them, the share is 1.
+        the sum of the parts. Where items differed less than repeats alone would make them, the share is 1.
         """
-        total = self.part_a + self.part_b
+        if not all(df for _, df in self.parts):
+            return Estimate.without("too_few", "no item of one of the evals was repeated", level=level)
+        total = sum(part for part, _ in self.parts)
         if not total:
             return Estimate.without(
                 "undefined", "repeats of an item never differ, so their variance is not known", value=0.0, level=level
             )
-        df_noise = total**2 / (self.part_a**2 / self.df_a + self.part_b**2 / self.df_b)
+        df_noise = total**2 / sum(part**2 / df for part, df in self.parts)
         ratio, tail = total / se**2, (1 - level) / 2
         low, high = (ratio / float(fdtri(df_noise, df, q)) for q in (1 - tail, tail))
-        return Estimate(min(ratio, 1.0), min(low, 1.0), min(high, 1.0), level)
+        if low >= 1:
+            reason = "items differ less than repeats alone would make them"
+            return Estimate.without("undefined", reason, value=1.0, level=level)
+        return Estimate(min(ratio, 1.0), low, min(high, 1.0), level)
 
 
 @dataclass(frozen=True)
@@ -205,15 +210,19 @@ class Items:
     def noise(self, shared: pl.DataFrame) -> Noise | None:
         """How much repeats of an item vary, from `paired` items; None where no item was repeated."""
         variances, dfs, parts = [], [], []
+        weighed = shared.with_columns(weight=item_weights(shared, self.weights))
         for suffix in ("", "_b"):
-            n = shared[f"n{suffix}"].to_numpy()
-            df = int((n - 1).sum())
+            n, spread = pl.col(f"n{suffix}"), pl.col(f"spread{suffix}")
+            evals = weighed.group_by("eval", maintain_order=True).agg(
+                df=(n - 1).sum(), spread=spread.sum(), weight=(pl.col("weight") ** 2 / n).sum()
+            )
+            df = int(evals["df"].sum())
             if not df:
                 return None
-            variances.append(float(shared[f"spread{suffix}"].sum()) / df)
+            variances.append(float(evals["spread"].sum()) / df)
             dfs.append(df)
-            parts.append(variances[-1] * float((item_weights(shared, self.weights) ** 2 / n).sum()))
-        return Noise(variances[0], variances[1], dfs[0], dfs[1], parts[0], parts[1])
+            parts += [(row["spread"] / max(row["df"], 1) * row["weight"], row["df"]) for row in evals.to_dicts()]
+        return Noise(variances[0], variances[1], dfs[0], dfs[1], tuple(parts))
 
     def difference_of(self, shared: pl.DataFrame, level: float) -> Mean:
         """The mean difference over `paired` items."""
