@@ -523,10 +523,11 @@ def test_the_newest_log_of_a_run_counts(arith, tmp_path):
     copy = tmp_path / "copy.eval"
     shutil.copy(newer, copy)
     os.utime(copy, (0, 0))
-    table = inspect_logs.read([newer, arith, copy])
+    older = variant(arith, tmp_path / "older.eval", model="mockllm/older", created="2020-01-01T00:00:00+00:00")
+    table = inspect_logs.read([newer, older, copy])
     assert table.frame["source"].unique().to_list() == ["newer.eval"]
     assert table.notes == (
-        "1 log was left out because a newer log of the same run is there: arith on mockllm/model.",
+        "1 log was left out because a newer log of the same run is there: arith on mockllm/older.",
         "1 log was left out because an identical copy is there: arith on mockllm/model.",
     )
 

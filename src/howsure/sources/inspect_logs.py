@@ -192,7 +192,7 @@ def _newest(tables: Sequence[SampleTable], notes: _Notes) -> list[SampleTable]:
             with suppress(OSError):  # removed meanwhile
                 is_copy = filecmp.cmp(newest[run].log.path, log.path, shallow=False)
             why = "an identical copy" if is_copy else "a newer log of the same run"
-            notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", log.label)
+            notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", newest[run].log.label)
             leave_out(f"of a run of which {why} is there", newest[run].n_samples)
         newest.pop(run, None)  # to keep the order
         newest[run] = table
