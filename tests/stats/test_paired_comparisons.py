@@ -192,7 +192,7 @@ def test_two_kinds_of_clusters_are_no_narrower_than_either():
 def test_the_sandwich_agrees_with_the_jackknife_over_many_clusters(monkeypatch):
     s = simulate_comparisons(TRUE, 3000, np.random.default_rng(1), tie=-0.3, n_voters=190, voter_sd=0.5)
     left_out = bradley_terry(s.a, s.b, s.outcome, clusters=s.voter).strength("2")
-    monkeypatch.setattr("howsure.stats.choice_models._JACKKNIFED", 0)
+    monkeypatch.setattr("howsure.stats.choice_models.JACKKNIFED", 0)
     assert bradley_terry(s.a, s.b, s.outcome, clusters=s.voter).strength("2").width == pytest.approx(
         left_out.width, rel=0.05
     )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,9 +17,24 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from howsure.stats._arrays import Bools, Floats, Ints
 
-__all__ = ["ChoiceData", "ChoiceMaximum", "covariance_of", "pinned_curvature", "reached", "solve"]
+__all__ = [
+    "JACKKNIFED",
+    "MOST_SIMULATED",
+    "ChoiceData",
+    "ChoiceMaximum",
+    "covariance_of",
+    "pinned_curvature",
+    "reached",
+    "simulate_statistics",
+    "solve",
+]
 
-_JACKKNIFED = 200  # clusters that are left out one by one; with more, the sandwich formula gives the same
+JACKKNIFED = 200
+"""Clusters that are left out one by one; with more, the sandwich formula gives the same."""
+MOST_SIMULATED = 20_000_000
+"""Clusters times squared parameters up to which `simulate_statistics` is quick and needs little memory."""
+_SIMULATED = 100  # data sets at once
+_LEAST_VARIANCE = 1e-300
 _DENSE = 200_000  # numbers in a design that is kept dense
 
 
@@ -224,20 +239,70 @@ def _clustered(choices: ChoiceData, solved: ChoiceMaximum, pinned: Floats, clust
     means = _stage_means(choices, solved.shares)
     moves = adds @ (choices.matrix[chosen] - means[choices.stage[chosen]])
     scores = np.asarray(moves if isinstance(moves, np.ndarray) else moves.todense())[:, solved.is_live]
-    if n <= _JACKKNIFED:
-        moved = np.empty_like(scores)
+    if n <= JACKKNIFED:
+        pairs = zip(_curvatures(choices, solved, cluster, n), scores, strict=True)
         try:
-            for one in range(n):
-                own = counted & (cluster[choices.source] == one)
-                totals = np.bincount(choices.stage[choices.chosen[own]], weights[own], len(choices.starts)).astype(
-                    float
-                )
-                mine = _hessian(choices, solved.shares, totals)[np.ix_(solved.is_live, solved.is_live)]
-                rest = pinned - mine
-                np.linalg.cholesky(rest - 1e-8 * np.diag(np.diag(pinned)))
-                moved[one] = np.linalg.solve(rest, scores[one])
+            moved = np.array([_without(pinned, own) @ score for own, score in pairs])
             return np.asarray((n - 1) / n * moved.T @ moved)
         except np.linalg.LinAlgError:  # one cluster alone links an item: the sandwich formula needs no refit without it
             pass
     moved = np.linalg.solve(pinned, scores.T).T
     return np.asarray(n / (n - 1) * moved.T @ moved)
+
+
+def _curvatures(choices: ChoiceData, solved: ChoiceMaximum, cluster: Ints, n: int) -> Iterator[Floats]:
+    """What each cluster adds to the curvature of the live parameters."""
+    weights = choices.share * choices.weights[choices.source]
+    counted = (weights > 0) & (solved.shares[choices.chosen] > 0)
+    live = np.ix_(solved.is_live, solved.is_live)
+    for one in range(n):
+        own = counted & (cluster[choices.source] == one)
+        totals = np.bincount(choices.stage[choices.chosen[own]], weights[own], len(choices.starts)).astype(float)
+        yield _hessian(choices, solved.shares, totals)[live]
+
+
+def _without(pinned: Floats, own: Floats) -> Floats:
+    """The inverse of the curvature without one cluster."""
+    np.linalg.cholesky(pinned - own - 1e-8 * np.diag(np.diag(pinned)))
+    return np.linalg.inv(pinned - own)
+
+
+def simulate_statistics(
+    choices: ChoiceData, solved: ChoiceMaximum, cluster: Ints, covariance: Floats, size: int, rng: np.random.Generator
+) -> Floats:
+    r"""Differences of all pairs of live items over their standard errors, in data sets without any difference: (size, pairs).
+
+    The gradient of cluster c is drawn with the covariance
+
+    .. math:: H_c + \tau^2 H_c I_\theta H_c
+
+    where H_c is its part of the curvature: votes are random, and voters have strengths of their own around the common ones, with a standard deviation τ that explains the covariance of the strengths
+    found (``covariance``). The maximum, and the covariance of a jackknife, follow from the gradients. A t distribution would know neither that clusters differ in size nor that each pair has a standard error of its own.
+    """
+    n, k = int(cluster.max()) + 1, len(choices.names)
+    m = int(solved.is_live[:k].sum())
+    pinned = pinned_curvature(solved.hessian, solved.is_live, k)
+    own, inverse = np.array(list(_curvatures(choices, solved, cluster, n))), np.linalg.inv(pinned)
+    try:
+        pulls, factor = np.array([_without(pinned, one) for one in own]), (n - 1) / n
+    except np.linalg.LinAlgError:  # as in `_clustered`
+        pulls, factor = inverse[None], n / (n - 1)
+    centre = np.eye(m) - 1 / m
+    reach = centre @ inverse[:m]  # from a gradient to the strengths
+    by_taste = own[:, :, :m] @ own[:, :m]
+    at_equal_tastes, per_taste = (float(np.trace(reach @ one @ reach.T)) for one in (pinned, by_taste.sum(axis=0)))
+    taste = max((float(np.trace(covariance)) - at_equal_tastes) / per_taste, 0.0)
+    values, vectors = np.linalg.eigh(own + taste * by_taste)
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+    first, second = np.triu_indices(m, 1)
+    found = np.empty((size, len(first)))
+    for start in range(0, size, _SIMULATED):
+        rows = slice(start, min(start + _SIMULATED, size))
+        drawn = rng.standard_normal((n, rows.stop - rows.start, len(pinned)))
+        gradient = drawn @ roots.transpose(0, 2, 1)
+        estimate = gradient.sum(axis=0) @ inverse
+        moved = ((gradient - estimate @ own) @ pulls.transpose(0, 2, 1))[:, :, :m].transpose(1, 0, 2)
+        spread = factor * moved.transpose(0, 2, 1) @ moved
+        variance = spread[:, first, first] + spread[:, second, second] - 2 * spread[:, first, second]
+        found[rows] = (estimate[:, first] - estimate[:, second]) / np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+    return found

@@ -26,7 +26,16 @@ from scipy.special import expit
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, codes, finite, normal_quantile, t_quantile
-from howsure.stats.choice_models import ChoiceData, covariance_of, pinned_curvature, reached, solve
+from howsure.stats.choice_models import (
+    JACKKNIFED,
+    MOST_SIMULATED,
+    ChoiceData,
+    covariance_of,
+    pinned_curvature,
+    reached,
+    simulate_statistics,
+    solve,
+)
 from howsure.stats.quasi_variances import comparison_intervals
 
 __all__ = [
@@ -70,6 +79,10 @@ class Strengths:
         Degrees of freedom of the t quantile: clusters less 1, Satterthwaite's for two crossed kinds, infinite for the covariance of the likelihood.
     level : float
         Coverage of the intervals.
+    choices : ChoiceData
+        What was fitted.
+    clusters : tuple of arrays
+        The number of each observation's cluster, for each kind of clusters.
     """
 
     names: tuple[str, ...]
@@ -83,6 +96,7 @@ class Strengths:
     df: float
     level: float
     choices: ChoiceData = field(repr=False)
+    clusters: tuple[Ints, ...] = field(repr=False)
 
     @cached_property
     def is_ok(self) -> Bools:
@@ -130,12 +144,25 @@ class Strengths:
         ok = self.is_ok
         if not ok.any():
             return drawn
-        values, vectors = np.linalg.eigh(self.covariance[np.ix_(ok, ok)])
-        noise = rng.standard_normal((n_replicates, int(ok.sum()))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-        if math.isfinite(self.df):
-            noise *= np.sqrt(self.df / rng.chisquare(self.df, n_replicates))[:, None]
-        drawn[:, ok] = self.values[ok] + noise
+        drawn[:, ok] = self.values[ok] + self._noise(n_replicates, rng)
         return drawn
+
+    def null_statistics(self, n_replicates: int, rng: np.random.Generator) -> Floats:
+        """Differences over their standard errors in data sets in which no items differ: (n_replicates, pairs of items with a strength, in the order of ``numpy.triu_indices``).
+
+        With up to 200 clusters of one kind they are simulated with the sizes of these clusters (`howsure.stats.choice_models.simulate_statistics`); otherwise, and in a very large table, they are drawn from the t distribution.
+        """
+        ok = self.is_ok
+        covariance = self.covariance[np.ix_(ok, ok)]
+        n_clusters = self.n_clusters or math.inf
+        is_small = n_clusters <= JACKKNIFED and n_clusters * self.choices.design.shape[1] ** 2 <= MOST_SIMULATED
+        if len(self.clusters) == 1 and is_small:
+            solved = solve(self.choices, self.choices.weights)
+            return simulate_statistics(self.choices, solved, self.clusters[0], covariance, n_replicates, rng)
+        first, second = np.triu_indices(len(covariance), 1)
+        variance = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
+        noise = self._noise(n_replicates, rng)
+        return np.asarray((noise[:, first] - noise[:, second]) / np.sqrt(np.maximum(variance, 1e-300)))
 
     def replicates(self, weights: ArrayLike) -> Floats:
         """Strengths of refits with other weights, one row each: (n_replicates, n_items).
@@ -183,6 +210,15 @@ class Strengths:
         moved[solved.shares[choices.chosen] == 0] = 0.0
         total = np.bincount(choices.source, moved * choices.weights[choices.source], self.n)
         return np.asarray(-total, dtype=np.float64)
+
+    def _noise(self, n_replicates: int, rng: np.random.Generator) -> Floats:
+        """Errors of the strengths of items that have one, drawn from their t distribution."""
+        ok = self.is_ok
+        values, vectors = np.linalg.eigh(self.covariance[np.ix_(ok, ok)])
+        noise = rng.standard_normal((n_replicates, int(ok.sum()))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        if math.isfinite(self.df):
+            noise *= np.sqrt(self.df / rng.chisquare(self.df, n_replicates))[:, None]
+        return np.asarray(noise)
 
     def _beyond(self) -> Floats:
         ends = {"above_range": np.inf, "below_range": -np.inf}
@@ -642,6 +678,7 @@ def _fit(choices: ChoiceData, level: float, clusterings: Sequence[Any]) -> Stren
         df=df,
         level=level,
         choices=choices,
+        clusters=tuple(kinds),
     )
 
 

@@ -499,12 +499,7 @@ def _adjusted(found: Strengths) -> dict[tuple[int, int], float]:
         np.maximum(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second], 1e-300)
     )
     statistics = (found.values[ok][first] - found.values[ok][second]) / se
-    values, vectors = np.linalg.eigh(covariance)
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((2000, len(ok))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    if math.isfinite(found.df):
-        noise *= np.sqrt(found.df / rng.chisquare(found.df, 2000))[:, None]
-    p = step_down_max(statistics, ((noise[:, first] - noise[:, second]) / se).astype(np.float32))
+    p = step_down_max(statistics, found.null_statistics(2000, np.random.default_rng(0)).astype(np.float32))
     return {(int(ok[i]), int(ok[j])): float(one) for i, j, one in zip(first, second, p, strict=True)}
 
 
