@@ -31,6 +31,7 @@ from howsure.track.charts import draw_averages, draw_errors, draw_survival
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
 from howsure.track.samples import Samples
+from servers.report_page import bring_alive
 
 HOSTILE = (
     *("constructor", "toString", "__proto__", "hasOwnProperty", "valueOf", "line\u2028end", "paragraph\u2029end"),
@@ -179,9 +180,4 @@ def test_charts_with_such_names_come_alive_without_a_word(make, browser_page, tm
     charts = [ChartBlock(chart) for chart in (made if isinstance(made, list) else [made])]
     report = Report("Charts", [Section("All", charts)], Provenance({}), datetime.date(2026, 1, 1))
     page = browser_page(save_report(report, tmp_path / "charts.html"))
-    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
-    figures = page.locator("figure.chart").all()
-    assert len(figures) == len(charts)
-    for figure in figures:
-        figure.scroll_into_view_if_needed()
-        figure.locator(".stage.is-live svg").wait_for()
+    assert len(bring_alive(page)) == len(charts)

@@ -14,6 +14,7 @@ from howsure.evals.explorer import explore
 from howsure.evals.variants import varying_factors
 from howsure.stats._arrays import t_quantile
 from howsure.tables import Attempts
+from servers.report_page import show
 
 HOSTILE = "</script><script>globalThis.owned=1</script><img src=x onerror=alert(1)>\u202e{{7*7}}"
 
@@ -212,7 +213,7 @@ def test_the_map_is_walked_by_keyboard(opened):
 
 def test_a_click_on_the_map_shows_the_item(opened):
     page = opened(attempts_of())
-    page.locator("#map").scroll_into_view_if_needed()
+    show(page.locator("#map"))
     box = page.locator("#map").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 10)
     page.locator("#item-name").wait_for()

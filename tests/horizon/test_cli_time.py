@@ -16,6 +16,7 @@ from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.horizons import TimeHorizons, time_horizons
 from howsure.horizon.time_horizon.published import dated_horizons, read_releases
 from howsure.horizon.time_horizon.simulator import simulate_time
+from servers.report_page import unfold
 
 EXAMPLES = Path(__file__).parents[2] / "examples/horizon"
 COUNTS, RELEASES = EXAMPLES / "time_counts.csv", EXAMPLES / "releases.csv"
@@ -147,7 +148,7 @@ def test_charts_of_models_without_horizon():
 
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):
     page = browser_page(shutil.copy(folder / "time_report.html", tmp_path) and tmp_path / "time_report.html")
-    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
+    unfold(page)
     assert page.locator("figure.chart").count() == len(_CHARTS)
     assert page.get_by_role("heading", name="What are the horizons sensitive to?").is_visible()
     assert axe(page) == []

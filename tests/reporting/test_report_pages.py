@@ -8,6 +8,7 @@ import pytest
 
 from howsure.reporting import Report, Section, TableBlock, save_report
 from howsure.results import Provenance
+from servers.report_page import bring_alive, show, unfold
 
 LIVE = ".stage.is-live"
 
@@ -15,10 +16,7 @@ LIVE = ".stage.is-live"
 def opened(browser_page, path, **options):
     """The report with all its charts alive."""
     page = browser_page(path, **options)
-    unfold(page)
-    for figure in page.locator("figure.chart").all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(LIVE).wait_for()
+    bring_alive(page)
     return page
 
 
@@ -40,10 +38,6 @@ def alive(chromium, report_path):
     assert troubles == []
 
 
-def unfold(page):
-    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
-
-
 def column(page, place):
     return page.locator(f"table >> nth=0 >> tbody tr > :nth-child({place})").all_inner_texts()
 
@@ -55,7 +49,7 @@ def test_charts_come_alive_when_they_come_near(browser_page, report_path):
     assert figures.count() == 2
     assert figures.nth(1).locator(LIVE).count() == 0
     assert figures.nth(1).locator("svg").is_visible()
-    figures.nth(1).scroll_into_view_if_needed()
+    show(figures.nth(1))
     figures.nth(1).locator(f"{LIVE} svg").wait_for()
     assert figures.nth(1).locator("svg").count() == 1
 

@@ -24,6 +24,7 @@ from howsure.stitch.sections import (
 from howsure.stitch.sensitivity.analysis import robustness
 from howsure.stitch.sensitivity.inspection import check
 from howsure.tables import Scores
+from servers.report_page import show
 
 EXAMPLES = Path(__file__).parents[2] / "examples/stitch"
 
@@ -102,7 +103,7 @@ def test_every_section_says_something_in_numbers(sections, name):
 def test_a_page_of_all_sections_opens_without_trouble(sections, scale, browser_page, axe, tmp_path):
     report = Report("Scale", list(sections.values()), scale.provenance, dt.date(2025, 11, 15))
     page = browser_page(save_report(report, tmp_path / "report.html"))
-    page.locator("figure.chart").last.scroll_into_view_if_needed()
+    show(page.locator("figure.chart").last)
     page.locator("figure.chart .live svg, figure.chart svg").first.wait_for()
     assert page.locator("figure.chart").count() >= 20
     assert axe(page) == []

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from howsure.study.simulator import Crowd, simulate
+from servers.report_page import bring_alive
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +65,7 @@ def test_mistakes_are_one_line(desk, command, options, says):
 
 def test_the_report_stands_in_a_browser(analysed, browser_page, axe):
     page = browser_page(analysed[0] / "analyze_report.html", width=1280)
-    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
-    for figure in page.locator("figure.chart").all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(".stage.is-live").wait_for()
-    assert page.locator("figure.chart").count() == 7
+    assert len(bring_alive(page)) == 7
     for width in (1280, 400):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function(f"document.documentElement.scrollWidth <= {width}")

@@ -5,16 +5,14 @@ import re
 import pytest
 
 from howsure.tour.making import ORDER
+from servers.report_page import bring_alive
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("width", "scheme"), [pytest.param(1280, "light", marks=pytest.mark.evidence), (400, "dark")])
 def test_the_page_is_sound_on_screens_of_all_kinds(browser_page, axe, tour_folder, width, scheme):
     page = browser_page(tour_folder / "report.html", width=width, scheme=scheme)
-    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
-    for figure in page.locator("figure.chart").all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(".stage.is-live").wait_for()
+    bring_alive(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(_CLIPPED) == []
     assert page.evaluate(_SMALL) == []
