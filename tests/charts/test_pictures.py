@@ -86,6 +86,16 @@ def test_a_chart_without_title_has_none(tmp_path):
     assert root.findall(f"{SVG}text") == []
 
 
+def test_a_pale_shape_has_a_pale_filling_or_line_and_both_together_stay_one(tmp_path):
+    frame = pl.DataFrame({"x": [1]})
+    for look in ({"filled": True}, {"filled": False}, {"fill": "red", "stroke": "blue"}):
+        chart = Chart(frame).mark("point", opacity=0.4, **look).encode(x=quantitative("x"))
+        root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
+        point = next(element for element in root.iter() if element.get("aria-roledescription") == "point")
+        pale = {name: value for name, value in point.items() if name.endswith("opacity") and value == "0.4"}
+        assert list(pale) == ["opacity" if "stroke" in look else "fill-opacity" if look["filled"] else "stroke-opacity"]
+
+
 def test_a_chart_gets_its_specification_once():
     chart = bars("Rates")
     assert to_spec(chart) is to_spec(chart)

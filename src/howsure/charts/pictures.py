@@ -90,7 +90,9 @@ def _bare(spec: Spec) -> Spec:
 
 def _parsed(spec: Spec) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
-    return ElementTree.fromstring(_through_vega(json.dumps(spec, sort_keys=True, allow_nan=False)))
+    root = ElementTree.fromstring(_through_vega(json.dumps(spec, sort_keys=True, allow_nan=False)))
+    _pale_by_colour(root)
+    return root
 
 
 @lru_cache(maxsize=_KEPT)
@@ -157,6 +159,19 @@ def _width(line: str, size: float) -> float:
         return 0.9 if letter in "mwMW@%" or unicodedata.category(letter) == "So" else 0.7 if letter.isupper() else 0.57
 
     return size * sum(map(of, line))
+
+
+def _pale_by_colour(root: ElementTree.Element) -> None:
+    """A shape that has only a filling or only a line gets that one's opacity: for the opacity of the whole, each is drawn as a picture of its own."""
+    for element in root.iter():
+        opacity = element.get("opacity")
+        paints = [paint for paint in ("fill", "stroke") if element.get(paint, "none") not in ("none", "transparent")]
+        if opacity is None or len(element) or len(paints) != 1:
+            continue
+        del element.attrib["opacity"]
+        own = f"{paints[0]}-opacity"
+        if (product := float(opacity) * float(element.get(own, 1))) < 1:
+            element.set(own, f"{product:g}")
 
 
 def _count_ids_anew(root: ElementTree.Element, prefix: str) -> None:
