@@ -303,6 +303,14 @@ def test_compute_and_families_can_be_given(scale, world, tmp_path):
     assert set(given.models["family"]) <= set(table["family"])
 
 
+def test_compute_may_have_the_names_of_epochs_tables(scale, world):
+    table = world.models.select("model", "compute")
+    theirs = table.select(
+        (pl.col("model") + " ").alias("Model version"), pl.col("compute").alias("Training compute (FLOP)")
+    )
+    assert progress(scale, theirs).to_frame().equals(progress(scale, table).to_frame())
+
+
 def test_excluded_models_do_not_count(scale):
     everyone = progress(scale)
     some = progress(scale, exclude=everyone.models["model"].to_list()[:10])
@@ -315,7 +323,7 @@ def test_wrong_compute_is_explained(scale, world, tmp_path):
     path.write_text("model,compute\namber-1.0,1e24\namber-1.1,-3\n")
     with pytest.raises(InputError, match=r"compute.csv line 3: compute -3 is not above 0"):
         progress(scale, path)
-    with pytest.raises(InputError, match="has no column 'compute'"):
+    with pytest.raises(InputError, match="no column 'compute'. The table needs the columns model and compute"):
         progress(scale, pl.DataFrame({"model": ["a"], "flop": [1.0]}))
     with pytest.raises(InputError, match="has two values of compute"):
         progress(scale, pl.DataFrame({"model": ["a", "a"], "compute": [1.0, 2.0]}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from howsure.stitch.forecasting.efficiency import (
 from howsure.stitch.forecasting.frontier import Dated
 from howsure.stitch.scale import Scale
 from howsure.tables import Scores
+from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -49,6 +50,7 @@ _LEVELS = (0.25, 0.5, 0.75)  # of the capabilities, as shares of models below
 _SHOWN_BEYOND = 0.5  # orders of magnitude beyond the compute that was seen
 _STEPS = 24
 _MOST_YEARS = 4  # lines of the scaling relation
+_EPOCH_NAMES = {"model": "Model version", "compute": "Training compute (FLOP)"}
 
 
 @dataclass(frozen=True)
@@ -223,9 +225,17 @@ def _known_compute(
         return {name: flop for name, flop in pairs if not math.isnan(flop)}, {}
     if isinstance(given, Mapping):
         given = pl.DataFrame({"model": list(given), "compute": list(given.values())})
-    table = Scores(given, fill={"benchmark": "compute", "score": 0.0})
-    if not table.has("compute"):
-        raise InputError("The table of compute has no column 'compute'. It must contain the training compute in FLOP.")
+    part = parts_of(given)[0].parsed()
+    names = part.rows.collect_schema().names()
+    rename = {ours: theirs for ours, theirs in _EPOCH_NAMES.items() if ours not in names and theirs in names}
+    absent = [name for name in _EPOCH_NAMES if name not in names and name not in rename]
+    if absent:
+        raise InputError(
+            f"{part.path or 'The table of compute'}: no column {absent[0]!r}. The table needs the columns model and compute (training compute in FLOP); "
+            "Epoch's names, Model version and Training compute (FLOP), are understood too."
+        )
+    tidy = part.rows.with_columns(pl.col(rename.get("model", "model")).cast(pl.String).str.strip_chars())
+    table = Scores(replace(part, rows=tidy), rename=rename, fill={"benchmark": "compute", "score": 0.0})
     rows = table.frame.drop_nulls("compute")
     twice = rows.filter(pl.col("model").is_duplicated())
     if len(twice):
