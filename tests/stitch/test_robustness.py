@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from howsure.stitch.model.anchors import AnchorBenchmark, choose_constraint
 from howsure.stitch.model.presets import PRESETS
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.analysis import robustness
+from howsure.stitch.sensitivity.charts import draw_path
 from howsure.stitch.sensitivity.crossvalidation import DEFAULT, METHODS, PAPER, PREDICTED
 from howsure.stitch.sensitivity.influence import (
     drop_benchmarks,
@@ -318,6 +320,13 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
         for name in ("factors", "dropped", "prior", "benchmark", "organisation", "ranks", "validation")
     }
     assert all(to_spec(chart)["description"] for chart in charts.values())
+
+
+def test_a_unit_that_models_hold_is_drawn_as_one_line(found):
+    held = replace(found, variants=found.variants.with_columns(slope="linked_slope"))
+    both, one = (json.dumps(to_spec(draw_path(result))) for result in (found, held))
+    assert "the unit as fitted" in both
+    assert "the unit as fitted" not in one
 
 
 def test_the_same_seed_gives_the_same_findings_and_progress_runs_from_start_to_end(small, found):

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 _MOST_ROWS = 25
+_ROUNDING = 1e-9
 _SLOPE = Field("linked_slope", "Slope of the frontier", "capability per year")
 
 
@@ -152,20 +153,24 @@ def draw_path(found: Robustness) -> Chart:
     strength = pl.col("label").str.strip_prefix("× ").cast(pl.Float64)
     fitted = pl.DataFrame({"strength": [1.0], "slope": [found.slope.value], "linked_slope": [found.slope.value]})
     part = found.of("prior").select(strength.alias("strength"), "slope", "linked_slope")
+    # models that hold the unit hold it in these refits too
+    is_same = bool((part["slope"] - part["linked_slope"]).abs().fill_null(0.0).max() <= _ROUNDING)  # type: ignore[operator]
     path = (
         pl.concat([part, fitted]).sort("strength").unpivot(index="strength", variable_name="unit", value_name="value")
     )
     names = {"slope": "the anchor's unit", "linked_slope": "the unit as fitted"}
     settings = found.provenance.settings["fit"]
     return line_with_band(
-        path.with_columns(pl.col("unit").replace_strict(names)).drop_nulls(),
+        path.filter((pl.col("unit") == "slope") | (not is_same))
+        .with_columns(pl.col("unit").replace_strict(names))
+        .drop_nulls(),
         title="The frontier's slope with weaker and stronger priors",
         caption=Caption(len(part), "refits", None, "each point is one refit", f"1 is the preset {settings['preset']}"),
         x=Field("strength", "Strength of the priors", "times the preset's", scale="log10"),
         y=Field("value", "Slope of the frontier", "capability per year"),
         low=None,
         high=None,
-        group=Field("unit", "In"),
+        group=None if is_same else Field("unit", "In"),
     )
 
 
