@@ -33,6 +33,7 @@ __all__ = [
     "summary_section",
 ]
 
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 _MOST_ITEMS = 50  # rows of a table in the report; the download has all
 
 Truth = Mapping[tuple[str, ...], float]
@@ -95,7 +96,7 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         "Paired by item: the mean of A's attempts minus the mean of B's on every item that both tried, every item counting once, "
         "and over several evals every eval that all compared subjects tried counting once, with a t interval over "
         f"clusters ({settings['cluster']}). The p-value is McNemar's exact test for single right-or-wrong answers and a "
-        f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({settings['correction']}). "
+        f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({_CORRECTIONS[settings['correction']]}). "
         "The within-item share is the share of the squared standard error that more repeats would remove; the rest needs more items."
     )
     download = Download("compare.csv", csv_text(comparison.to_frame()))

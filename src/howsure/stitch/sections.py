@@ -442,6 +442,9 @@ def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[st
 
 
 def _benchmarks(scale: Scale) -> TableBlock:
+    hardest = scale.benchmarks.reverse().head(_MOST_ROWS).rows(named=True)
+    names = {"difficulty_state": "State of the difficulty", "slope_state": "State of the slope"}
+    told = {name: title for name, title in names.items() if any(row[name] != "ok" for row in hardest)}
     rows: list[list[Cell]] = [
         [
             row["benchmark"],
@@ -449,12 +452,11 @@ def _benchmarks(scale: Scale) -> TableBlock:
             estimate_of(row, scale.level, "slope"),
             row["n_models"],
             row["rmse"],
-            row["difficulty_state"].replace("_", " "),
-            row["slope_state"].replace("_", " "),
+            *(row[name].replace("_", " ") for name in told),
         ]
-        for row in scale.benchmarks.reverse().head(_MOST_ROWS).rows(named=True)
+        for row in hardest
     ]
-    columns = ["Benchmark", "Difficulty", "Slope", "Models", "RMSE", "State of the difficulty", "State of the slope"]
+    columns = ["Benchmark", "Difficulty", "Slope", "Models", "RMSE", *told.values()]
     return TableBlock(columns, rows, "Benchmarks, the hardest first.")
 
 

@@ -39,6 +39,7 @@ from howsure.study.scoring.exclusions import Rules, broken_rules
 from howsure.study.scoring.fidelity import is_pair
 from howsure.study.scoring.pair_data import Raters
 from howsure.study.scoring.pooling import few_raters, rater_effects_of
+from howsure.study.sentences import coefficient_words
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
 
@@ -209,7 +210,7 @@ class _Found:
         for name, one in coefficients.items():
             is_reported = "yes" if name == report else "no"
             self.add("agreement", dimension=dimension, coefficient=name, **columns_of(value=one), is_reported=is_reported, reason=one.reason or None)  # fmt: skip
-        self.sentences.append(f"{dimension}: {_COEFFICIENTS.get(report, report)} is {coefficients[report]}.")
+        self.sentences.append(f"{dimension}: {coefficient_words(report)} is {coefficients[report]}.")
 
     def tables(self) -> dict[str, pl.DataFrame]:
         order = ("agreement", "systems", "differences", "raters", "labels", "confusion", "exclusions")
@@ -218,18 +219,6 @@ class _Found:
             for name in order
             if name in self.rows
         }
-
-
-_COEFFICIENTS = {
-    "krippendorff_nominal": "Krippendorff's alpha (nominal)",
-    "krippendorff_ordinal": "Krippendorff's alpha (ordinal)",
-    "gwet_ac1": "Gwet's AC1",
-    "icc_1_k": "ICC(1,k)",
-    "icc_2_k": "ICC(2,k)",
-    "icc_3_k": "ICC(3,k)",
-    "span_overlap": "overlap of spans (Dice)",
-    "kendall_tau": "mean Kendall's τ between raters",
-}
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
 from howsure.charts.points import points_with_trend
 from howsure.charts.theme import LIGHT, PALETTE, ROW
-from howsure.study.sentences import in_words
+from howsure.study.sentences import coefficient_words, in_words
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
@@ -32,11 +32,7 @@ __all__ = [
 ]
 
 _MOST = 40  # more rows nobody reads in one picture
-_COEFFICIENTS = {
-    "cronbach_alpha": "Cronbach's alpha",
-    "krippendorff_interval": "Krippendorff's alpha",
-    "gwet_ac2_quadratic": "Gwet's AC2",
-}
+_DRAWN = ("cronbach_alpha", "krippendorff_interval", "gwet_ac2_quadratic")
 _UNIT = (-0.02, 1.02)
 _ONE_AXIS = 3.0  # dimensions share an axis when their ends differ by less than this factor
 
@@ -160,9 +156,9 @@ def draw_agreement(analysis: Analysis) -> Chart:
     """How well raters agree on the index and on each dimension, by four coefficients."""
     found = analysis.findings
     told = [
-        (name, words, one.coefficients[key])
+        (name, coefficient_words(key), one.coefficients[key])
         for name, one in found.reliability.items()
-        for key, words in {one.report: _icc(one.report), **_COEFFICIENTS}.items()
+        for key in dict.fromkeys((one.report, *_DRAWN))
     ]
     rows = _grouped((name, words, estimate) for name, words, estimate in told)
     # below −1 a coefficient says no more than "not at all"
@@ -250,7 +246,7 @@ def draw_correlations(analysis: Analysis) -> Chart:
             "pairs",
             analysis.findings.settings.level,
             "on Fisher's z scale; for the ceiling from the F distribution",
-            f"The ceiling is √{_icc(model.ceiling_from)}: the correlation expected of a perfect score",
+            f"The ceiling is √{coefficient_words(model.ceiling_from)}: the correlation expected of a perfect score",
         ),
         label=Field("label", "Measure"),
         value=Field("value", "Correlation", "−1 to 1", domain=(-1.03, 1.03)),
@@ -359,10 +355,6 @@ def _grouped(told: Iterable[tuple[str, str, Estimate]]) -> pl.DataFrame:
     rows = list(told)
     groups = pl.Series([group for _, group, _ in rows], dtype=pl.String)
     return estimate_rows((label, estimate) for label, _, estimate in rows).with_columns(group=groups)
-
-
-def _icc(name: str) -> str:
-    return f"ICC({name[4]},{name[6]})"
 
 
 def _cut(n: int, what: str) -> str:

@@ -12,7 +12,7 @@ from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers
 from howsure.study.analysis import Analysis
 from howsure.study.answer_types import AnswerAnalysis
 from howsure.study.scoring.exclusions import CheckedRater
-from howsure.study.sentences import blinding_words, in_words, lite_words, order_words, time_words
+from howsure.study.sentences import blinding_words, coefficient_words, in_words, lite_words, order_words, time_words
 
 __all__ = ["answer_sections", "answer_tables", "study_sections"]
 
@@ -203,7 +203,7 @@ def _agreement(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
 def _coefficient(found: Analysis, name: str, key: str, estimate: Estimate, *, is_advised: bool) -> list[Cell]:
     """A row; reasons stand in a column of their own, where they widen no other."""
     both = [replace(one, reason="") for one in (estimate, found.everyone.statistics[f"{name}.{key}"])]
-    return [name, key.replace("_", " "), *both, "report this" if is_advised else estimate.reason]
+    return [name, coefficient_words(key), *both, "report this" if is_advised else estimate.reason]
 
 
 def _model(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
@@ -220,7 +220,7 @@ def _model(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     )
     text = f"Combined fidelity, half model and half people, is {in_words(model.combined)}: the model gives {in_words(model.model)}, people {in_words(model.human)}, on {model.n_pairs} pairs.{critical}"
     ceiling = model.ceiling_from
-    method = f"The noise ceiling is √ICC({ceiling[4]},{ceiling[6]}), the correlation expected between a perfect score and the mean of these raters; r divided by it is disattenuated (corrected for the unreliability of the ratings). Where the same raters rated all pairs, rater bias (severity) is the same for all pairs and does not lower the correlation. Intervals of correlations are computed on Fisher's z scale."
+    method = f"The noise ceiling is √{coefficient_words(ceiling)}, the correlation expected between a perfect score and the mean of these raters; r divided by it is disattenuated (corrected for the unreliability of the ratings). Where the same raters rated all pairs, rater bias (severity) is the same for all pairs and does not lower the correlation. Intervals of correlations are computed on Fisher's z scale."
     table = TableBlock(["Correlation", "Value", "p"], rows, "Mean human PFI with the model's score, over pairs.")
     return Section(
         "Do people and the model agree?",
@@ -282,7 +282,8 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
             )
             extra = [chance(row[key]) if key.startswith("p") else row[key] for key in more]
             extra = ["report this" if cell == "yes" else "" if cell == "no" else cell for cell in extra]
-            rows.append([*(row[text] for text in kept), one.against(0) if value == "difference" else one, *extra])
+            named = [coefficient_words(row[text]) if text == "coefficient" else row[text] for text in kept]
+            rows.append([*named, one.against(0) if value == "difference" else one, *extra])
         columns = [words.get(text, text) for text in kept]
         columns += [f"{value} [{level:.0%}]", *(words.get(key, key) for key in more)]
         blocks.append(_without_empty(TableBlock(columns, rows, caption)))

@@ -12,7 +12,7 @@ from howsure.study.verdict import Judgement, overall
 if TYPE_CHECKING:
     from howsure.study.scoring.findings import Findings
 
-__all__ = ["blinding_words", "in_words", "lite_words", "order_words", "sentence_of", "time_words"]
+__all__ = ["blinding_words", "coefficient_words", "in_words", "lite_words", "order_words", "sentence_of", "time_words"]
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -100,7 +100,7 @@ def _what(findings: Findings) -> str:
     parts = [f"mean fidelity was {in_words(statistics['pfi'])}"]
     if agreement:
         parts.append(
-            f"the reliability of the raters' mean, {_icc(agreement.report)}, was {in_words(agreement.coefficients[agreement.report])}"
+            f"the reliability of the raters' mean, {coefficient_words(agreement.report)}, was {in_words(agreement.coefficients[agreement.report])}"
         )
     if findings.model:
         ceiling = findings.model.ceiling
@@ -130,8 +130,30 @@ def _verb(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def _icc(name: str) -> str:
-    return f"ICC({name[4]},{name[6]})"
+def coefficient_words(name: str) -> str:
+    """A coefficient of agreement as texts name it.
+
+    >>> coefficient_words("icc_2_k"), coefficient_words("gwet_ac2_linear")
+    ('ICC(2,k)', "Gwet's AC2 (linear)")
+    """
+    if name.startswith("icc_"):
+        return f"ICC({name[4]},{name[6]})"
+    author, _, form = name.partition("_")
+    if author == "krippendorff":
+        return f"Krippendorff's alpha ({form})"
+    return _COEFFICIENTS.get(name, name.replace("_", " "))
+
+
+_COEFFICIENTS = {
+    "cronbach_alpha": "Cronbach's alpha",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2_linear": "Gwet's AC2 (linear)",
+    "gwet_ac2_quadratic": "Gwet's AC2 (quadratic)",
+    "fleiss_kappa": "Fleiss' kappa",
+    "percent_agreement": "share of agreement",
+    "span_overlap": "overlap of spans (Dice)",
+    "kendall_tau": "mean Kendall's τ between raters",
+}
 
 
 def _count(n: int, one: str) -> str:

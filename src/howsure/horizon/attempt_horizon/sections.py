@@ -157,7 +157,7 @@ _MEANING = "A model with horizon n succeeds as often as novices on their n-th at
 _METHOD = (
     "Matching: the smallest n at which novices' mean success over the tasks reaches the model's; their curve is made monotone and interpolated in log n. "
     "Regression: a logistic curve of the model's success over log₂ of the attempts that half of the novices need, integrated where that number is censored. "
-    "Irt: logit P(n) = γ·ln n − d for novices and θ − d for the model, n = e^(θ/γ).\n\n"
+    "IRT: logit P(n) = γ·ln n − d for novices and θ − d for the model, n = e^(θ/γ).\n\n"
     "The success rate is the model's: at 80 % n is the attempt on which half of the novices succeed at tasks where the model succeeds with 80 %, and never more "
     "than at 50 %. Matching divides the model's odds at each task by 4 for that.\n\n"
     "Intervals: families, tasks and learners are drawn with replacement, a task with all its runs and answers. Family and learner weights are damped to what these "

@@ -58,6 +58,7 @@ _JOINT = (
     "The horizon is marginal: the length at which the average over tasks of that length equals the success rate. The table of typical horizons has those of a task of typical difficulty. "
     "Both agree at one half and differ elsewhere."
 )
+_UNMOVED = 0.005  # of a horizon: less than the digits that are shown
 _WEIGHTS = {
     "invsqrt": "a run counts 1/(runs of its task · √tasks of its family)",
     "task": "every task has the same weight",
@@ -466,6 +467,8 @@ def _widest(shaken: Sensitivity, factor: str, success_rate: float) -> str:
     most = shaken.widest(factor, success_rate)
     if most is None or most.ratio is None:
         return f"{factor.capitalize()}: no horizon to move."
+    if abs(most.ratio - 1) < _UNMOVED:
+        return f"{factor.capitalize()} ({FACTORS[factor]}): moves no {100 * success_rate:g} % horizon."
     return f"{factor.capitalize()} ({FACTORS[factor]}): moves the {100 * success_rate:g} % horizon most for {most.model}, {times(most.ratio)} at {most.setting}."
 
 
