@@ -12,7 +12,7 @@ r"""What residuals of related scores tell about a score that is not there: a Gau
 
 ``capability`` is the part of the capabilities' prior variance that families and organisations share. What is left of the noise (``e``) is independent.
 Conditioning on all residuals at once gives a mean and a variance, in which the uncertainty of capabilities, difficulties and slopes is included. θ₀ is the mode under this process,
-found by one step from the fit, and expected scores are averaged over what remains uncertain of the curve's argument. The fit itself stays as it is.
+found by three Gauss–Newton steps from the fit, and expected scores are averaged over what remains uncertain of the curve's argument. The fit itself stays as it is.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _ORGANISATION_YEARS, _DATE_YEARS = 2.0, 1.0
 _TRAIT_SHARED = {"model": 0.27, "family": 0.27, "organisation": 0.46}
 _CAPABILITY_SHARED = {"family": 0.2, "organisation": 0.6}
 _LOADING_SD, _SWEEPS = 0.35, 15
+_STEPS = 3  # from the fit to the mode; a fourth changes predictions by less than 0.002, on average by 0.0001
 _LEAST_OWN = 0.15  # share of the noise that no other score shares
 _MOST = 3000  # scores that are conditioned on at once: the time grows with the cube
 _LEAST_VARIANCE = 1e-12
@@ -261,7 +262,8 @@ class ResidualProcess:
         covariance = self._sum(parts)
         own = _unshared(self._shared(known.cells.benchmark)) * known.cells.sd**2
         covariance[np.diag_indices(len(own))] += own + known.sampling
-        root = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        # transposed, it is in the order of LAPACK, which then needs no copy
+        root = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
         return _Condition(known, root, solve_triangular(root, known.residual, lower=True))
 
     def _known(self, rows: Ints) -> _Known:
@@ -296,27 +298,39 @@ class ResidualProcess:
         """Covariances of two lists of expected scores before any score is known: those of the fit's parameters, and each relation at strength 1."""
         m, m2, b, b2 = one.model, two.model, one.benchmark, two.benchmark
         variance = known.prior_variance[self.solution.layout.capability]
-        by_capability = np.outer(one.by_capability * np.sqrt(variance[m]), two.by_capability * np.sqrt(variance[m2]))
-        is_family, near = self._is_family(m, m2), self._nearness(m, m2)
-        noise, is_here = np.outer(one.sd, two.sd), b[:, None] == b2[None]
-        here = np.where(is_here, noise, 0.0)
+        # relations are those of models, of which there are fewer than scores
+        (of, i), (of2, j) = (np.unique(some, return_inverse=True) for some in (m, m2))
+        is_family, near = self._is_family(of, of2), self._nearness(of, of2)
         alike = _TRAIT_SHARED["family"] * is_family + _TRAIT_SHARED["organisation"] * near
-        alike += _TRAIT_SHARED["model"] * (m[:, None] == m2[None])
-        return {
-            "parameters": ((one.slopes * known.prior_variance) @ two.slopes.T).toarray(),
-            "capability": by_capability * self._related_capabilities(m, m2) if known.is_whole else np.zeros_like(noise),
-            "family": here * is_family,
-            "organisation": here * near,
-            "date": here * np.exp(-self._apart(m, m2) / _DATE_YEARS),
-            "trait": noise * alike * np.outer(self.loading[b], self.loading[b2]),
+        alike += _TRAIT_SHARED["model"] * (of[:, None] == of2[None])
+        parts = {
+            "capability": self._related_capabilities(of, of2),
+            "family": is_family.astype(np.float64),
+            "organisation": near,
+            "date": np.exp(-self._apart(of, of2) / _DATE_YEARS),
+            "trait": alike,
         }
+        here = np.outer(one.sd, two.sd)
+        here *= b[:, None] == b2[None]
+        found = {"parameters": ((one.slopes * known.prior_variance) @ two.slopes.T).toarray()}
+        for name, relation in parts.items():  # in place: much of the time would go into new memory
+            found[name] = relation[:, j][i]
+            if name == "capability":
+                by, by2 = (cells.by_capability * np.sqrt(variance[cells.model]) for cells in (one, two))
+                found[name] *= np.outer(by, by2) if known.is_whole else 0.0
+            elif name == "trait":
+                found[name] *= np.outer(one.sd * self.loading[b], two.sd * self.loading[b2])
+            else:
+                found[name] *= here
+        return found
 
     def _sum(self, parts: Mapping[str, Floats], names: Sequence[str] | None = None) -> Floats:
         """The parts, each by its strength."""
         total = np.zeros_like(next(iter(parts.values())))
+        scratch = np.empty_like(total)
         for name in parts if names is None else names:
             if strength := 1.0 if name == "parameters" else self.strengths[name]:
-                total += strength * parts[name]
+                total += np.multiply(parts[name], strength, out=scratch)
         return total
 
     def _related_capabilities(self, m: Ints, m2: Ints) -> Floats:
@@ -374,7 +388,9 @@ def fit_residuals(
         tried = ResidualProcess(solution, process.strengths | {name: full[name] * factor}, process.loading)
         if (found := _log_likelihood(tried._conditioned(scores, parts))) > best:
             process, best = tried, found
-    return process.moved()
+    for _ in range(_STEPS):
+        process = process.moved()
+    return process
 
 
 def _log_likelihood(at: _Condition) -> float:
