@@ -124,8 +124,8 @@ def best_of(row: Mapping[str, Any]) -> str | None:
 
 
 def figure(number: float | None, digits: int) -> str | None:
-    """A number for a table."""
-    return None if number is None else f"{number:.{digits}f}"
+    """A number for a table; 0 has no sign."""
+    return None if number is None else f"{number:z.{digits}f}"
 
 
 def share_of(number: float | None) -> str | None:
