@@ -201,6 +201,39 @@ class TestGate:
         assert self.ask(down, down, "well", "well", n=4) == (["InternalServerError('down')"] * 2 + ["well"] * 2, 4)
         assert self.ask(down, n=9)[1] == 3
 
+    def test_after_a_first_failure_the_next_two_are_asked_together(self):
+        """Each is asked with patience, minutes long: one after the other they would keep a run waiting for a server that is down."""
+        anyio = pytest.importorskip("anyio")
+
+        class InternalServerError(Exception):
+            status_code = 500
+
+        n_open, most_open, found = 0, [], []
+
+        async def question():
+            nonlocal n_open
+            n_open += 1
+            most_open.append(n_open)
+            await anyio.sleep(0.02)
+            n_open -= 1
+            raise InternalServerError("down")
+
+        async def one(gate):
+            try:
+                await gate.ask(question)
+            except GivenUpError as error:
+                found.append(str(error))
+
+        async def play():
+            gate = Gate()
+            async with anyio.create_task_group() as group:
+                for _ in range(8):
+                    group.start_soon(one, gate)
+
+        in_a_loop(play())
+        assert most_open == [1, 1, 2]
+        assert len(found) == 8
+
     def test_a_server_that_answered_has_twenty_chances(self):
         found, n_asked = self.ask("well", RuntimeError("down"), n=25)
         assert (found[0], n_asked) == ("well", 21)

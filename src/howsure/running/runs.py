@@ -337,7 +337,7 @@ class GarbledReplyError(Exception):
 class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
-    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
+    Until the server has answered once, one question is asked, and if that fails the next two together: each has the patience of `Asking`. Nothing more is asked in this run after the key was refused (401, 403), after the first
     question found nobody, after the server failed at the first three (one may be the fault of its conversation, and the others would never be asked), or after twenty
     in a row were given up. A reply that is no JSON, or has no choices, is the server's failure, and the question is asked again.
     A server that says that the conversation is too long has answered: the reply's ``stop_reason`` is then ``model_length``, whatever the provider makes of it.
@@ -347,7 +347,8 @@ class Gate:
         self._has_answered = False
         self._n_given_up = 0
         self._closed: str | None = None
-        self._alone: Any = None
+        self._n_open = 0
+        self._turn: Any = None
 
     async def ask(
         self,
@@ -360,12 +361,22 @@ class Gate:
         """
         import anyio
 
-        self._alone = self._alone or anyio.Lock()
-        if not (self._has_answered or self._closed):
-            async with self._alone:
-                if not (self._has_answered or self._closed):
-                    return await self._asked(question, afresh or question)
-        return await self._asked(question, afresh or question)
+        if self._has_answered or self._closed:
+            return await self._asked(question, afresh or question)
+        self._turn = self._turn or anyio.Condition()
+        async with self._turn:
+            while not (self._has_answered or self._closed) and self._n_given_up + self._n_open >= (
+                _FIRST_GIVEN_UP if self._n_given_up else 1
+            ):
+                await self._turn.wait()
+            self._n_open += 1
+        try:
+            return await self._asked(question, afresh or question)
+        finally:
+            self._n_open -= 1
+            with anyio.CancelScope(shield=True):
+                async with self._turn:
+                    self._turn.notify_all()
 
     async def _asked(
         self, question: Callable[[], Awaitable[ModelOutput]], afresh: Callable[[], Awaitable[ModelOutput]]
