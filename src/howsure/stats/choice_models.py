@@ -264,7 +264,7 @@ def _curvatures(choices: ChoiceData, solved: ChoiceMaximum, cluster: Ints, n: in
 def _without(pinned: Floats, own: Floats) -> Floats:
     """The inverse of the curvature without one cluster."""
     np.linalg.cholesky(pinned - own - 1e-8 * np.diag(np.diag(pinned)))
-    return np.linalg.inv(pinned - own)
+    return np.asarray(np.linalg.inv(pinned - own), np.float64)
 
 
 def simulate_statistics(
