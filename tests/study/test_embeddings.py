@@ -55,7 +55,7 @@ class VectorServer:
     @property
     def endpoint(self):
         url = f"http://127.0.0.1:{self.http.server_address[1]}/v1/"
-        return Endpoint(url, "small", retries=2, timeout=5, first_pause=0.01)
+        return Endpoint(url, "small", retries=2, timeout=60, first_pause=0.01)
 
 
 def _document(vectors):
