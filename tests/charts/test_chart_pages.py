@@ -22,6 +22,25 @@ def test_every_chart_comes_alive_without_a_warning_and_fits_a_telephone(example,
     assert page.locator(LIVE).bounding_box()["width"] <= 400
 
 
+def test_legend_and_title_beside_long_names_fit_a_telephone(browser_page, tmp_path):
+    names, kinds = [f"a model with a long name {i}" for i in range(3)], ["regression, 50 %", "regression, 80 %"]
+    rows = pl.DataFrame([(name, kind, 0.5, 0.4, 0.6) for name in names for kind in kinds],
+                        schema=["name", "kind", "value", "low", "high"], orient="row")  # fmt: skip
+    chart = interval_plot(
+        rows,
+        title="Rates",
+        caption=Caption(6, "rates", 0.95),
+        label=Field("name", "Model"),
+        value=Field("value", "A rate whose name is longer than the chart is wide", "0–1"),
+        group=Field("kind", "Kind"),
+    )
+    page = browser_page(save_chart(chart, tmp_path / "chart.html"), width=400)
+    texts = page.locator(f"{LIVE} text")
+    texts.first.wait_for()
+    assert texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > 400).length") == 0
+    assert page.get_by_text("is wide (0–1)").is_visible()
+
+
 @pytest.mark.parametrize(("scheme", "colors"), [("light", LIGHT), ("dark", DARK)])
 def test_the_same_picture_is_readable_on_light_and_dark(scheme, colors, examples, browser_page, tmp_path):
     page = browser_page(save_chart(examples["interval_plot"](), tmp_path / "chart.html"), scheme=scheme)

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const NARROW = 520;
+  const LETTER = 6.5; // pixels of a letter
   const OPTIONS = {
     ast: true, // interpret expressions, so that the page needs no eval
     actions: false,
@@ -11,7 +12,7 @@
   };
 
   // Pixels that a legend's column needs, as the charts reckon them too.
-  const column = (names) => Math.max(...names.map((name) => name.length)) * 6.5 + 46;
+  const column = (names) => Math.max(...names.map((name) => name.length)) * LETTER + 46;
 
   // A domain holds places in a list of names, which is a parameter.
   const names = (spec, field, domain) => {
@@ -19,11 +20,27 @@
     return domain.map((place) => list?.[place] ?? String(place));
   };
 
+  // Pixels between the axes: the names down the side, if there are any, take the others.
+  const between = (spec, room) => {
+    const fields = (spec.layer ?? [spec]).map(({ encoding }) => encoding?.y?.field);
+    const down = spec.params?.find(({ name }) => fields.includes(`${name.replace("names_of_", "")}_place`))?.value;
+    return room - (down ? Math.min(spec.config.axisY.labelLimit, Math.max(...down.map((name) => name.length)) * LETTER) + 20 : 60);
+  };
+
+  // A title in lines that are no longer than this many pixels.
+  const wrapped = (title, room) =>
+    title.split(" ").reduce((lines, word) => {
+      const longer = `${lines.at(-1)} ${word}`;
+      return lines.length && longer.length * LETTER <= room ? [...lines.slice(0, -1), longer] : [...lines, word];
+    }, []);
+
   const narrowed = (spec, room) => {
+    const inside = between(spec, room);
     spec.config.legend = { ...spec.config.legend, titleOrient: "top", gradientLength: 120 };
     for (const { encoding = {} } of spec.layer ?? [spec]) {
+      if (encoding.x?.title) encoding.x.title = wrapped(encoding.x.title, inside);
       for (const { field, legend, scale } of Object.values(encoding)) {
-        if (legend?.columns && scale?.domain) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((room - 60) / column(names(spec, field, scale.domain)))));
+        if (legend?.columns && scale?.domain) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor(inside / column(names(spec, field, scale.domain)))));
       }
     }
   };
