@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from benchmarks.with_output import ROOT, VERBS, cpu_seconds, trees
@@ -64,15 +65,22 @@ def main(*revisions: str) -> None:
             print(f"{name}: {files:,} files, {lines:,} code lines, {functions:,} functions", flush=True)
             for verb in ("stitch fit", "horizon attempts", "study analyze"):
                 entered = watched(tree, VERBS[verb].format(data=data), Path(place) / "entered.json")
-                by_file = {
-                    file: {name.partition(".")[0] for one, name in entered if one == file} for file, _ in entered
-                }
-                asked = [file for file, names in by_file.items() if names == {"recognise"}]
-                print(
-                    f"  {verb:18} enters {len(entered):4} functions in {len(by_file):3} files; in {len(asked)} of them only to ask"
-                    " whether a file has their format",
-                    flush=True,
-                )
+                files = {Path(file).relative_to(tree / "src/howsure").as_posix() for file, _ in entered}
+                of = Counter(stage(file, verb.split()[0]) for file in files)
+                told = ", ".join(f"{of[name]} {name}" for name in STAGES)
+                print(f"  {verb:18} {len(entered):4} functions in {len(files):3} files: {told}", flush=True)
+
+
+STAGES = ("of the verb itself", "of statistics", "that read tables of any format", "of the house, as for every verb")
+
+
+def stage(file: str, instrument: str) -> str:
+    """Which part of the way a file stands for: what the verb computes, or what all verbs share."""
+    rooms = file.removesuffix(".py").split("/")
+    own, statistics, reading, house = STAGES
+    if rooms[0] == instrument or (rooms[0] == "cli" and rooms[1].startswith(instrument)):
+        return own
+    return statistics if rooms[0] == "stats" else reading if rooms[0] in ("sources", "tables") else house
 
 
 def size(package: Path) -> tuple[int, int, int]:
