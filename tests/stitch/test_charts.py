@@ -1,6 +1,7 @@
 """What every chart of the instrument promises: title, n, how sure it is, units, a valid drawing."""
 
 import re
+from dataclasses import replace
 
 import altair
 import numpy as np
@@ -92,6 +93,15 @@ def test_each_is_valid_and_can_be_drawn(drawn, spec):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_specification_is_valid_vega_lite(drawn, name):
     assert altair.Chart.from_dict(drawn[name].to_dict(), validate=True)
+
+
+def test_the_ranking_names_models_that_fix_the_scale(scale):
+    best, worst = scale.models["model"][0], scale.models["model"][-1]
+    told = {**scale.provenance.settings, "anchor_models": {worst: 130, best: 150}}
+    held = replace(scale, provenance=replace(scale.provenance, settings=told))
+    assert f"Without a bar: {best}, which fixes the scale" in " ".join(
+        to_spec(draw_ranking(held, 5))["title"]["subtitle"]
+    )
 
 
 def test_the_ranking_shows_the_best_first_with_their_intervals(scale):

@@ -145,6 +145,13 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
         "model", "capability", low=low, high=high, state="capability_state", text=_told(scale, n)
     )
     cut = f"The first {n}" if len(scale.models) > n else ""
+    held = [name for name in scale.provenance.settings.get("anchor_models") or () if name in set(rows["model"])]
+    if held:
+        cut = (
+            f"{cut}. Without a bar: {' and '.join(held)}, which {'fix' if len(held) > 1 else 'fixes'} the scale".strip(
+                " ."
+            )
+        )
     caption = _caption(scale, cut)
     if has_comparison:
         note = (
