@@ -13,7 +13,7 @@ from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import equal_terms
 from howsure.study.analysis import analyze
-from howsure.study.interval_coverage import draw_judged
+from howsure.study.interval_coverage import draw_judged, simulate_prompts
 from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS
 from howsure.study.judging.labelling import estimate
 from howsure.study.judging.ratings import Orders
@@ -229,23 +229,15 @@ def test_no_average_or_correlation_of_category_codes_is_shown(tmp_path, command)
     assert "Calibration" not in (tmp_path / "validate_report.html").read_text()
 
 
-def clustered(seed, n_prompts=20, n_responses=5, n_raters=4):
+def clustered(seed):
     """Ratings of several responses to each prompt, with errors of judge and raters that responses to one prompt share."""
-    rng = np.random.default_rng(seed)
-    prompt = np.repeat(np.arange(n_prompts), n_responses)
-    n = len(prompt)
-    quality = 0.7 * rng.normal(size=n_prompts)[prompt] + 0.7 * rng.normal(size=n)
-    judge = quality + 0.6 * rng.normal(size=n_prompts)[prompt] + 0.4 * rng.normal(size=n)
-    errors = 0.5 * rng.normal(size=(n_prompts, n_raters))[prompt] + 0.4 * rng.normal(size=(n, n_raters))
-    return judge, quality[:, None] + errors, prompt
+    return simulate_prompts(np.random.default_rng(seed))[:3]
 
 
 def test_with_clusters_of_items_judge_minus_people_covers_the_true_difference():
-    rest = 0.98 + 0.41 / 3  # variance of the mean of three raters: quality and a third of one rater's errors
-    truth = 0.98 / np.sqrt(1.5 * rest) - 0.98 / np.sqrt(1.39 * rest)
     covered = {"items": 0, "prompts": 0}
     for seed in range(60):
-        judge, people, prompt = clustered(seed)
+        judge, people, prompt, truth = simulate_prompts(np.random.default_rng(seed))
         covered["items"] += equal_terms(judge, people).difference.covers(truth)
         covered["prompts"] += equal_terms(judge, people, clusters=prompt).difference.covers(truth)
     assert covered["items"] <= 51, covered

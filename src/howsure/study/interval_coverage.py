@@ -17,7 +17,7 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
 from howsure.stats.coverage import Case, CoverageRow, coverage_table
 from howsure.stats.drift import drift_alarm, simulate_runs
-from howsure.stats.judges import compare_judges
+from howsure.stats.judges import compare_judges, equal_terms
 from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, judged_mean, strata_of
 from howsure.stats.latent_classes import dawid_skene, simulate_labels
 from howsure.stats.ordinal import fit_ordinal, simulate_ordinal
@@ -29,7 +29,7 @@ from howsure.stats.system_differences import system_differences
 from howsure.study.answer_types import mean_rating
 from howsure.study.planning.design import RatingDesign
 
-__all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged"]
+__all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged", "simulate_prompts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +246,22 @@ def _mean_rating(
     labels = [str(one) for one in cluster[rows]] if n_clusters else None
     truth = 1 + float(ndtr((shift - _STEPS) / np.sqrt(item_sd**2 + rater_sd**2 + 1)).sum())
     return mean_rating(cells[rows][:, columns], labels, level, bounds if bounds[0] < bounds[1] else None), truth
+
+
+def simulate_prompts(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
+    """A judge and four raters of 20 prompts × 5 responses, whose errors responses to one prompt share: their ratings, the prompts, and the true judge − people."""
+    prompt, raters = np.repeat(np.arange(20), 5), 4
+    quality = 0.7 * rng.normal(size=20)[prompt] + 0.7 * rng.normal(size=100)
+    judge = quality + 0.6 * rng.normal(size=20)[prompt] + 0.4 * rng.normal(size=100)
+    errors = 0.5 * rng.normal(size=(20, raters))[prompt] + 0.4 * rng.normal(size=(100, raters))
+    others = 0.98 + 0.41 / (raters - 1)  # variance of the mean of the raters but one
+    truth = 0.98 / np.sqrt(1.5 * others) - 0.98 / np.sqrt(1.39 * others)
+    return judge, quality[:, None] + errors, prompt, float(truth)
+
+
+def _judge_minus_people(rng: np.random.Generator, level: float, *, is_clustered: bool = True) -> tuple[Estimate, float]:
+    judge, people, prompt, truth = simulate_prompts(rng)
+    return equal_terms(judge, people, clusters=prompt if is_clustered else None, level=level).difference, truth
 
 
 def _agreement(rng: np.random.Generator, level: float, *, tail: float = np.inf) -> tuple[Estimate, float]:
@@ -475,6 +491,12 @@ CASES: list[Case] = [
     ("mean rating", "blocks, 15 % of raters leave", partial(_dealt, of="mean")),
     ("mean rating", "blocks, some raters far off", partial(_dealt, of="mean", tail=3)),
     ("mean rating", "blocks, the most severe leave", partial(_dealt, of="mean", do_severe_leave=True)),
+    ("judge − people", "20 prompts × 5 responses", _judge_minus_people),
+    (
+        "judge − people, prompts ignored: avoid",
+        "20 prompts × 5 responses",
+        partial(_judge_minus_people, is_clustered=False),
+    ),
     ("ICC(2,1)", "20 items × 5 raters", _agreement),
     ("ICC(2,1): fails", "20 items × 5 raters, some far off", partial(_agreement, tail=4)),
     ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),

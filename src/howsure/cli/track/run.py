@@ -136,7 +136,7 @@ def _tell_estimate(
             cost + (row.cost(prices) if prices else 0) * len(models),
         )
     cases = [
-        f"{tokens / 1e6:,.1f} million"
+        (f"{tokens / 1e6:,.1f} million" if tokens >= 1e6 else f"{tokens:,.0f}")
         + (f", cost {cost:,.2f}" if prices else "")
         + f" (games of {turns:g} correct answers)"
         for turns, (tokens, cost) in by_turns.items()
