@@ -61,8 +61,8 @@ def main(*revisions: str) -> None:
         data = Path(place) / "data"
         cpu_seconds(ROOT, f"horizon simulate --seed 1 -o {data}")
         for name, tree in known.items():
-            files, lines, functions = size(tree / "src/howsure")
-            print(f"{name}: {files:,} files, {lines:,} code lines, {functions:,} functions", flush=True)
+            n_files, lines, functions = size(tree / "src/howsure")
+            print(f"{name}: {n_files:,} files, {lines:,} code lines, {functions:,} functions", flush=True)
             for verb in ("stitch fit", "horizon attempts", "study analyze"):
                 entered = watched(tree, VERBS[verb].format(data=data), Path(place) / "entered.json")
                 files = {Path(file).relative_to(tree / "src/howsure").as_posix() for file, _ in entered}

@@ -14,7 +14,7 @@ from scipy.special import expit, ndtr
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result
-from howsure.stats._arrays import Floats
+from howsure.stats._arrays import Floats, Ints
 from howsure.stats.coverage import Case, CoverageRow, coverage_table
 from howsure.stats.drift import drift_alarm, simulate_runs
 from howsure.stats.judges import compare_judges, equal_terms
@@ -248,7 +248,7 @@ def _mean_rating(
     return mean_rating(cells[rows][:, columns], labels, level, bounds if bounds[0] < bounds[1] else None), truth
 
 
-def simulate_prompts(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
+def simulate_prompts(rng: np.random.Generator) -> tuple[Floats, Floats, Ints, float]:
     """A judge and four raters of 20 prompts × 5 responses, whose errors responses to one prompt share: their ratings, the prompts, and the true judge − people."""
     prompt, raters = np.repeat(np.arange(20), 5), 4
     quality = 0.7 * rng.normal(size=20)[prompt] + 0.7 * rng.normal(size=100)
@@ -472,6 +472,9 @@ CASES: list[Case] = [
         "12 items × 2 raters who differ much",
         partial(_mean_rating, n=12, raters=2, item_sd=0.5, rater_sd=1.0),
     ),
+    ("mean rating", "5 items × 7 raters", partial(_mean_rating, n=5, raters=7)),
+    ("mean rating", "5 items × 7 raters who do not differ", partial(_mean_rating, n=5, raters=7, rater_sd=0.0)),
+    ("mean rating", "5 items × 7 raters, most at the top", partial(_mean_rating, n=5, raters=7, shift=2.2)),
     ("mean rating", "50 items × 2 raters", partial(_mean_rating, n=50, raters=2)),
     ("mean rating", "50 items × 2 raters who do not differ", partial(_mean_rating, n=50, raters=2, rater_sd=0.0)),
     ("mean rating", "50 items × 3 raters", partial(_mean_rating, n=50, raters=3)),

@@ -165,7 +165,7 @@ _FIDELITY = (
     "PFI (persona fidelity index) is the mean of its parts, each rescaled to 0–1, so that 0.5 is neutral. A dimension asked of both responses counts with the target's answer; its advantage is target − comparison. "
     "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is reported separately.\n\n"
     "The interval of a mean includes the sampling of raters and of pairs: se² = σ²(pair)/n + σ²(rater)/k + σ²(residual)/nk, t on Satterthwaite's degrees of freedom, as a score interval that stays "
-    "within the scale. In simulations its coverage is 94–98 % with 5 pairs × 7 raters, and higher where pairs were chosen over domains or where neither pairs nor raters differ.\n\n"
+    "within the scale. “howsure study coverage” simulates how often such intervals contain the true value: 94 to 95 % of 95 % intervals with 5 pairs × 7 raters.\n\n"
     "The order of domains is tested with pairs as units (Jonckheere and Terpstra) and, for just these pairs, with raters as blocks (Page); both are exact permutation tests where there are few permutations."
 )
 
