@@ -258,6 +258,8 @@ def test_a_metric_where_lower_is_better_is_not_read(tmp_path):
     assert "gsm8k: left out because lower is better: loss." in read(path).notes
     with pytest.raises(OptionError, match="Lower values of loss are better"):
         read(path, metric="loss")
+    with pytest.raises(InputError, match=r"higher is better \(lower values of loss are better\)"):
+        read(samples(tmp_path, [sample(0, loss=0.25)]))
 
 
 LOWER = ["bits_per_byte", "brier_score", "byte_perplexity", "toxicity", "wer", "ter", "pct_stereotype"]

@@ -263,6 +263,14 @@ def test_a_table_with_our_names_is_read_without_a_word(tmp_path):
     assert table.config == ["prompt"]
 
 
+def test_games_of_track_the_stat_are_sent_to_their_own_verb(tmp_path):
+    columns = "model,solver,variant,setting,seed,attempt,length,max_length,ended_by"
+    (tmp_path / "samples.csv").write_text(f"{columns}\nm,direct,median,standard,0,1,40,23,error\n")
+    for read in (sources.read, summary, compare):
+        with pytest.raises(InputError, match=r"samples\.csv: holds games of Track the Stat\. howsure track report"):
+            read(tmp_path / "samples.csv")
+
+
 def test_frames_go_the_same_way(tmp_path):
     frame = pl.DataFrame(
         {"llm": ["a", "a", "b", "b"], "item_id": [1, 2, 1, 2], "is_correct": ["yes", "no", "no", "no"]}

@@ -201,8 +201,10 @@ def _read_attempts(files: Sequence[_Samples], chosen: Choice, *, notes: Sequence
         parts += [part] if part else []
         told += more
     if not parts:
+        lower = sorted({name for one in files for name, is_higher in one.direction.items() if is_higher is False})
+        besides = f" where higher is better (lower values of {', '.join(lower)} are better)" if lower else ""
         raise InputError(
-            f"{files[0].path}: no metric with values from 0 to 1. Check --metric, --filter and --divide-by."
+            f"{files[0].path}: no metric with values from 0 to 1{besides}. Check --metric, --filter and --divide-by."
         )
     numbered = number_attempts(parts)
     again = sum(int(part.rows.select((pl.col("attempt") > 1).sum()).collect().item()) for part in numbered)

@@ -28,6 +28,9 @@ EACH = "*"
 """In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
 
 
+_OF_GAMES = {"solver", "variant", "setting", "max_length", "ended_by"}
+
+
 def fitting_table(
     part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Requested
 ) -> tuple[type[Table], str]:
@@ -36,6 +39,10 @@ def fitting_table(
     What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
     """
     there = {plain_name(name) for name in names} | set(asked.rename) | set(asked.fill)
+    if there >= _OF_GAMES and not asked.rename:
+        raise InputError(
+            f"{at(part)}holds games of Track the Stat. howsure track report FOLDER -o DIR writes them as DIR/attempts.csv, which every verb reads."
+        )
     exact = [one for one in TABLES.values() if {*one.needed()} <= with_score(there)]
     if wanted in exact or (wanted and not exact):
         return wanted, ""
