@@ -319,7 +319,20 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
         f"robustness_{name}"
         for name in ("factors", "dropped", "prior", "benchmark", "organisation", "ranks", "validation")
     }
-    assert all(to_spec(chart)["description"] for chart in charts.values())
+    specs = {name: to_spec(chart) for name, chart in charts.items()}
+    assert all(spec["description"] for spec in specs.values())
+    bars = {
+        name: [
+            row
+            for rows in specs[f"robustness_{name}"]["datasets"].values()
+            for row in rows
+            if row.get("start") is not None
+        ]
+        for name in ("factors", "benchmark", "organisation", "validation")
+    }
+    assert bars["validation"]
+    # a bar without length cannot be drawn
+    assert all(row["end"] - row["start"] > 1e-9 for rows in bars.values() for row in rows)
 
 
 def test_a_unit_that_models_hold_is_drawn_as_one_line(found):

@@ -75,7 +75,7 @@ def draw_factors(found: Robustness) -> Chart:
             "low": [one.linked_min for one in found.factors],
             "high": [one.linked_max for one in found.factors],
         }
-    )
+    ).with_columns(_bars("low", "high"))
     return interval_plot(
         rows,
         title="Sensitivity of the frontier's slope",
@@ -126,13 +126,18 @@ def draw_influence(found: Robustness, kind: str) -> Chart:
     shown = f"The {len(far)} that move it most. " if len(far) < len(part) else ""
     note = f"{shown}Errors of the scores alone leave {Estimate(value, low, high)}"
     return interval_plot(
-        far.with_columns(low="linked_slope", high="linked_slope"),
+        far.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)),
         title=title,
         caption=Caption(len(part), counted, None, "each dot is one refit, in the unit of the original fit", note),
         label=Field("label", label),
         value=replace(_SLOPE, domain=_reach([low, high, *far["linked_slope"]])),
         reference=Reference(value, "as fitted"),
     )
+
+
+def _bars(low: str, high: str) -> list[pl.Expr]:
+    """Both ends, without those of bars that have no length: they cannot be drawn, and the engine complains on the terminal."""
+    return [pl.when(pl.col(high) - pl.col(low) > _ROUNDING).then(pl.col(end)).alias(end) for end in (low, high)]
 
 
 def _noise(found: Robustness) -> tuple[float, float]:
@@ -203,7 +208,7 @@ def draw_validation(found: Robustness) -> Chart:
     order = found.validation.filter(pl.col("split") == last)["method"].to_list()
     place = pl.col("method").replace_strict({name: k for k, name in enumerate(order)}, return_dtype=pl.Int64)
     return interval_plot(
-        rows.sort(place, maintain_order=True),
+        rows.sort(place, maintain_order=True).with_columns(_bars("ratio_low", "ratio_high")),
         title="Held-out error of each model of the scores",
         caption=Caption(
             int(rows.group_by("split").agg(pl.col("n").first())["n"].sum()),
