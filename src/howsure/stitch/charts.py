@@ -23,7 +23,6 @@ from howsure.charts import (
 from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE, ROW, config
-from howsure.stats._arrays import normal_quantile
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
 from howsure.stitch.summaries import intervals_to_compare
@@ -353,20 +352,12 @@ def draw_joint(found: VoteRanking) -> Chart:
     points = found.joint.models.filter(source="both").join(
         found.models.select("model", "strength_low", "strength_high"), on="model", how="left"
     )
-    slope, start = (found.joint.relation[name].value or 0.0 for name in ("slope", "intercept"))
-    reach = normal_quantile(found.level) * (found.joint.relation["spread"].value or 0.0)
-    ends = [float(one) for one in (points["capability"].min(), points["capability"].max())]  # type: ignore[arg-type]
-    x = np.linspace(ends[0], ends[1], 20)
-    line = start + slope * x
-    trend = pl.DataFrame(
-        {"capability": x, "strength": line, "strength_low": line - reach, "strength_high": line + reach}
-    )
     relation = found.joint.relation
     made = "bars over voters, band of models around the line"
     note = f"Correlation {relation['correlation']}, corrected for errors"
     return points_with_trend(
         points,
-        trend,
+        found.joint.line(found.level),
         title="Votes and capability",
         caption=Caption(len(points), "models on both", found.level, made, note),
         x=Field("capability", "Capability", CAPABILITY),

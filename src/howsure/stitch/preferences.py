@@ -139,6 +139,15 @@ class JointScale:
     models: pl.DataFrame
     relation: dict[str, Estimate]
 
+    def line(self, level: float) -> pl.DataFrame:
+        """Strengths expected at the capabilities of models that are on both, and between which values this share of models lies there."""
+        capability = self.models.filter(source="both")["capability"].to_numpy()
+        start, slope, spread = (self.relation[name].value or 0.0 for name in ("intercept", "slope", "spread"))
+        x = np.linspace(capability.min(), capability.max(), 20)
+        middle, reach = start + slope * x, float(ndtri((1 + level) / 2)) * spread
+        ends = {"strength_low": middle - reach, "strength_high": middle + reach}
+        return pl.DataFrame({"capability": x, "strength": middle, **ends})
+
 
 def votes(
     votes: Source | Votes,
