@@ -73,6 +73,13 @@ def test_without_replicates_there_are_no_intervals(world):
     assert plain.pairs()["p_a_greater"].null_count() == 39
 
 
+def test_no_benchmark_that_orders_models_in_reverse_is_the_default_anchor(world, scale):
+    usual = scale.provenance.settings["anchor"]
+    turned = pl.when(pl.col("benchmark") == usual).then(1 - pl.col("score")).otherwise("score")
+    found = fit(Scores(world.scores.frame.with_columns(score=turned)), n_replicates=0)
+    assert found.provenance.settings["anchor"] != usual
+
+
 def test_the_default_anchor_is_the_benchmark_that_most_models_have(scale):
     anchor = scale.provenance.settings["anchor"]
     row = scale.benchmarks.filter(pl.col("benchmark") == anchor).row(0, named=True)

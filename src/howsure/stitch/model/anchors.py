@@ -181,11 +181,17 @@ def choose_constraint(
 
 
 def most_used(problem: Problem) -> int:
-    """The benchmark that most models have, of those on which models differ."""
-    low, high = np.full((2, len(problem.benchmarks)), np.inf) * [[1.0], [-1.0]]
-    np.minimum.at(low, problem.benchmark, problem.score)
-    np.maximum.at(high, problem.benchmark, problem.score)
-    return int(np.where(low < high, problem.n_by_benchmark, 0).argmax())
+    """The benchmark that most models have, of those on which models differ, and rather none that orders them in reverse of the others."""
+    at, n = problem.benchmark, len(problem.benchmarks)
+    low, high = np.full((2, n), np.inf) * [[1.0], [-1.0]]
+    np.minimum.at(low, at, problem.score)
+    np.maximum.at(high, at, problem.score)
+    used = np.where(low < high, problem.n_by_benchmark, 0)
+    above_mean = problem.score - (np.bincount(at, problem.score, n) / problem.n_by_benchmark)[at]
+    own = above_mean / np.where(low < high, high - low, 1.0)[at]
+    others = np.bincount(problem.model, own)[problem.model] - own
+    in_order = np.where(np.bincount(at, own * others, n) >= 0, used, 0)
+    return int((in_order if in_order.any() else used).argmax())
 
 
 def _anchor_at(problem: Problem, anchor: str) -> int:
