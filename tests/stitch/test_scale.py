@@ -353,8 +353,10 @@ def test_a_benchmark_on_which_all_score_the_same_has_a_state(world, score, state
     scale = fit(Scores(pl.concat([rows, flat])), n_replicates=50, error_factor=1.0)
     row = scale.benchmarks.filter(pl.col("benchmark") == "flat").row(0, named=True)
     assert row["difficulty_state"] == state
-    assert (row["difficulty_high"] is None) == (state == "above_range")
-    assert (row["difficulty_low"] is None) == (state == "below_range")
+    assert (row["difficulty_high"] is None) == (state in ("above_range", "undefined"))
+    assert (row["difficulty"] is None) == (state == "undefined")
+    assert row["slope"] is None
+    assert (row["difficulty_low"] is None) == (state in ("below_range", "undefined"))
     assert (scale.models["capability_state"] == "ok").all()
 
 

@@ -192,7 +192,7 @@ def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = Non
 
 def draw_difficulties(scale: Scale) -> Chart:
     """Difficulties by publication date, beside the trend of the frontier."""
-    points = scale.benchmarks.drop_nulls("date").head(MAX_ROWS)
+    points = scale.benchmarks.drop_nulls(["date", "difficulty"]).head(MAX_ROWS)
     has_dates = scale.models["date"].is_not_null().any()
     dated = Dated.of(scale) if has_dates else None
     trend = None if dated is None else dated.trend(level=scale.level)

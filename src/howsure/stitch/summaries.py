@@ -104,16 +104,18 @@ def benchmark_frame(
     difficulty, slope = (replicate_interval(one, level) for one in drawn)
     squares = (problem.score - expected(solution.rows, solution.theta)[0]) ** 2
     n = problem.n_by_benchmark
+    no_curve = state == "undefined"
+    no_slope = no_curve | np.isin(state, ("above_range", "below_range"))
     columns = {
         "benchmark": problem.benchmarks,
-        "difficulty": aligned.difficulty,
-        "difficulty_low": np.where(state == "below_range", np.nan, difficulty.low),
-        "difficulty_high": np.where(state == "above_range", np.nan, difficulty.high),
+        "difficulty": np.where(no_curve, np.nan, aligned.difficulty),
+        "difficulty_low": np.where(no_curve | (state == "below_range"), np.nan, difficulty.low),
+        "difficulty_high": np.where(no_curve | (state == "above_range"), np.nan, difficulty.high),
         "difficulty_state": np.where(state == "unbounded", "ok", state),
-        "slope": aligned.slope,
-        "slope_low": slope.low,
-        "slope_high": slope.high,
-        "slope_state": np.where(np.isin(state, ("above_range", "below_range")), "undefined", state),
+        "slope": np.where(no_slope, np.nan, aligned.slope),
+        "slope_low": np.where(no_slope, np.nan, slope.low),
+        "slope_high": np.where(no_slope, np.nan, slope.high),
+        "slope_state": np.where(no_slope, "undefined", state),
         "n_models": n,
         "rmse": np.sqrt(np.bincount(problem.benchmark, squares, minlength=len(n)) / n),
         "noise_sd": np.sqrt(solution.noise.variance),
@@ -166,7 +168,7 @@ def interval_state(found: Interval) -> Words:
 def estimate_of(row: Mapping[str, Any], level: float, name: str = "capability", *, reason: str = "") -> Estimate:
     """A parameter of a row of these tables, with its interval and states; ``reason`` says why it is out of range."""
     low, high = f"{name}_low", f"{name}_high"
-    state: Any = row.get("capability_state", "ok") if name == "capability" else "ok"
+    state: Any = row.get(f"{name}_state", "ok") if name == "capability" or row[name] is None else "ok"
     failed = row["interval_state"] if row.get("interval_state") in ("undefined", "unbounded") else "ok"
     ends: Any = [failed if row[end] is None else "ok" for end in (low, high)]
     return Estimate(row[name], row[low], row[high], level, state, reason, *ends)
