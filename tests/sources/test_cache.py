@@ -176,8 +176,8 @@ def test_without_fsspec_one_line_says_what_to_install(monkeypatch):
         MissingExtraError, match="s3://bucket/logs: reading s3:// needs the package 'fsspec': pip install fsspec"
     ):
         sources.read("s3://bucket/logs")
-    assert not _remote.is_remote("logs/a.eval")
-    assert _remote.is_remote("hf://datasets/x")
+    assert not sources.is_address("logs/a.eval")
+    assert sources.is_address("hf://datasets/x")
 
 
 def test_an_address_that_never_ends_or_is_too_large_is_left(folder):

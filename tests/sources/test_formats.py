@@ -49,6 +49,20 @@ def test_every_file_is_recognised_accounted_for_and_has_the_tools_mean(files, ou
             assert math.isclose(mean, file.mean, rel_tol=1e-9, abs_tol=1e-12), file.format
 
 
+def test_marks_keep_no_format_from_being_recognised(files, monkeypatch):
+    folders = (ROOT / "tests/sources/files", ROOT / "examples", ROOT.parent / "shared/data")
+    known = [file.path for file in files.values() if file.path.exists()]
+    known += [path for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*")) if path.is_file()]
+
+    def found():
+        return {path: sources._recognised(path) for path in known if path.is_file()}
+
+    with_marks = found()
+    monkeypatch.setattr(sources, "has_mark", lambda path, marks: marks != ("/",))
+    assert with_marks == found()
+    assert len({one.source for one in with_marks.values() if one}) > 15
+
+
 def test_at_least_fifteen_sources_are_offered_each_with_a_line():
     told = sources.formats()
     assert len(told) >= 18

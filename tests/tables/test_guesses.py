@@ -12,7 +12,9 @@ from howsure.errors import InputError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
 from howsure.sources.files import guess, load_mapping, save_mapping
-from howsure.tables import Attempts, Scores, printed_tables, untidy, value_profiles
+from howsure.tables import TABLES, Attempts, Scores, printed_tables, untidy, value_profiles
+from howsure.tables.frames import parts_of
+from howsure.tables.guesses import read_as
 
 RIGHT = {"ann": [1, 1, 0, 1], "bob": [0, 1, 0, 0]}
 MEANS = {"ann": 0.75, "bob": 0.25}
@@ -425,7 +427,7 @@ def test_a_guess_can_be_changed_and_saved(tmp_path):
     (tmp_path / "x.csv").write_text("model,id,question_id,acc,f1\na,1,q1,50%,0.1\na,2,q2,75%,0.2\n")
     with pytest.raises(InputError, match="'acc' or 'f1' could be score"):
         sources.read(tmp_path / "x.csv", wanted="attempts")
-    found = guess([tmp_path / "x.csv"], wanted="attempts", rename={"score": "acc"})[0]
+    found = guess([tmp_path / "x.csv"], wanted="attempts", rename={"score": "acc"})
     assert found.rename == {"subject": "model", "task": "question_id", "score": "acc"}
     mapping = save_mapping(
         tmp_path / "m.yaml", table="attempts", rename=found.rename, fill=found.fill, divide_by=found.divide_by
@@ -853,3 +855,46 @@ def test_texts_that_make_patterns_slow_are_read_quickly(tmp_path, text):
         (tmp_path / f"x.{ending}").write_text(text)
         with pytest.raises(InputError):
             sources.read(tmp_path / f"x.{ending}")
+
+
+# tables in which nothing has to be guessed
+
+OWN = {
+    "attempts": "subject,task,score,date\na,q1,1,2025-01-01\na,q2,0.5,\nb,q1,true,2025-01-02\n",
+    "scores": "model,benchmark,score,se,floor\na,x,0.5,0.1,0.25\na,y,0.25,,\n",
+    "ratings": "rater,item,dimension,value\nann,1,tone,4\nbob,1,tone,5\n",
+    "categories": "rater,item,dimension,value\nann,1,tone,good\nbob,1,tone,n/a\n",
+    "votes": "voter,item,a,b,outcome\nann,1,x,y,a\nbob,1,x,y,tie\n",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_table_with_our_columns_is_read_as_it_stands_and_as_by_guessing(tmp_path, name):
+    (tmp_path / "x.csv").write_text(OWN[name])
+    parts = parts_of(tmp_path / "x.csv")
+    found = [made for made in (table.as_it_stands(parts) for table in TABLES.values()) if made]
+    guessed = read_as(*parts)
+    assert [type(made) for made in found] == [guessed.table]
+    assert found[0].frame.equals(guessed.table([guessed.part]).frame)
+    assert not guessed.says
+    assert found[0].digest == sources.read(tmp_path / "x.csv").digest
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("subject,task,score\nsubject,task,score\na,q1,1\n", "the header again"),
+        ("rater,item,dimension,value\n---,---,---,---\nann,1,tone,good\n", "row of dashes"),
+        ("rater,item,dimension,value\nrater,item,dimension,value\nann,1,tone,good\n", "the header again"),
+        ("subject,task,score\na\u200b,q1,1\nb,q1,0\n", "blanks around fields removed"),
+        ("subject,task,epoch,score\na,q1,0,1\na,q1,1,0\n", "in the order of epoch"),
+        ("subject,task,score\na,q1,50%\na,q2,75%\n", "divided by 100"),
+        ("subject,task,score\na,q1,1\nb,q1,\n", "1 blank left out"),
+        ("subject,task,score,n\na,q1,0.5,10\nb,q1,0.25,4\n", "n_success"),
+        ("subject,task,score,Release date\na,q1,1,2025-01-01\n", "Release date → date"),
+    ],
+)
+def test_what_has_to_be_guessed_is_not_read_as_it_stands(tmp_path, text, says):
+    (tmp_path / "x.csv").write_text(text)
+    assert not any(table.as_it_stands(parts_of(tmp_path / "x.csv")) for table in TABLES.values())
+    assert says in " ".join(sources.read(tmp_path / "x.csv").notes)

@@ -153,7 +153,7 @@ def _keep_mapping(path: Path, inputs: list[str], reading: Reading) -> None:
     from howsure.sources.files import guess, save_mapping
 
     given = {name: value for name, value in reading.options.items() if value and name in GUESSED}
-    first = guess(inputs[:1], divide_by=reading.scale, **given)[0]
+    first = guess(inputs, divide_by=reading.scale, **given)
     save_mapping(
         path,
         table=first.table.__name__.lower(),

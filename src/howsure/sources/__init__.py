@@ -6,16 +6,17 @@ A source is a module with
 - ``OPTIONS``: the reading options it understands beside ``divide_by`` and ``progress``;
 - ``recognise(path) -> str | None``: why this file is of this format, or None; looks at names and a few bytes only;
 - ``read(paths, *, divide_by=1, progress=None, **options) -> Table``: everything it recognised, as one checked table
-  whose ``notes`` say what was left out and why, and which tells `howsure.sources._account` how many rows it saw and left out;
-- ``LAYOUTS`` (optional): for each layout of the format the keys or columns by which it is known, to name the nearest format;
-- ``TAKES_FOLDERS`` (optional): True if a whole folder is one input of it.
+  whose ``notes`` say what was left out and why, and which tells `howsure.sources._reading` how many rows it saw and left out;
+- ``LAYOUTS`` (optional): for each layout of the format the keys or columns by which it is known, to name the nearest format.
 
-Other packages add sources by an entry point in the group ``howsure.sources`` that names such a module.
+`SOURCES` lists them with the marks that a file must have for a source to be asked. Other packages add sources by an entry point in the group ``howsure.sources`` that names such a module; with
+``TAKES_FOLDERS = True`` in it, it is asked about whole folders too.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,8 @@ from typing import Any, Protocol, cast
 
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.sources import _cache, _remote
-from howsure.sources._account import Account, FileAccount, accounting, leave_out
-from howsure.sources._sniff import head, keys
+from howsure.sources._reading import Account, FileAccount, Progress, accounting, files_below, leave_out, unread
+from howsure.sources._sniff import has_mark, head, keys
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
 from howsure.tables.spellings import alike_note
@@ -48,27 +49,34 @@ __all__ = [
     "write_as",
 ]
 
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is."""
-
-SOURCES = (
-    *(
-        "inspect_logs",
-        "every_eval_ever",
-        "helm",
-        "lighteval",
-        "lm_eval",
-        "promptfoo",
-        "evalplus",
-        "swe_bench",
-        "harbor",
-    ),
-    *("label_studio", "argilla", "potato", "prodigy", "mturk"),
-    *("deepeval", "inspect_frames", "inspect_scout", "openai_evals", "epoch", "metr", "arena_votes", "hf_eval_results"),
-    "excel",
-    "files",
-)
-"""In the order in which they are asked; `files` takes what no other recognises."""
+SOURCES: dict[str, tuple[str, ...]] = {
+    "inspect_logs": (".eval", ".json"),
+    "every_eval_ever": ("evaluation_id",),
+    "helm": ("/",),
+    "lighteval": ("config_general", "metric"),
+    "lm_eval": ("doc_id", "results", "configs", "versions", "n-shot", "group_subtasks"),
+    "promptfoo": ("results",),
+    "evalplus": ("base_status", "nfiles"),
+    "swe_bench": ("resolved", "leaderboards"),
+    "harbor": ("trial_name", "n_total_trials", "is_resolved"),
+    "label_studio": ("lead_time", "from_name"),
+    "argilla": ("responses",),
+    "potato": (":::", "label_annotations"),
+    "prodigy": ("_input_hash",),
+    "mturk": ("hitid",),
+    "deepeval": ("metricsdata", "metrics_data"),
+    "inspect_frames": ("eval_id",),
+    "inspect_scout": ("scanner_key",),
+    "openai_evals": ("eval.run.output_item", "spec", "event_id"),
+    "epoch": ("/", ".zip", "performance"),
+    "metr": ("score_binarized", "n_successes", ".yaml", ".yml"),
+    "arena_votes": ("model_a",),
+    "hf_eval_results": (".yaml", ".yml"),
+    "excel": (".xlsx", ".xlsm"),
+    "files": ("",),
+}
+"""The formats in the order in which they are asked, each with its marks: an ending of the file's name, a word among its first bytes
+(both in small letters), or ``/`` for a whole folder. A format none of whose marks is there is not asked; `files` takes what no other does."""
 
 _WORTH_KEEPING = 0.2  # seconds of CPU; a reading that took less is not kept
 _NAMED = 5  # files that are named one by one
@@ -284,8 +292,6 @@ class _Search:
 
     def walk(self, folder: Path) -> None:
         """Look into a folder: what takes folders takes it whole, else every file in it is recognised for itself."""
-        from howsure.sources._reading import files_below
-
         self.root = folder
         wholes: dict[Path, Recognised | None] = {}
         taken: list[Recognised] = []
@@ -352,8 +358,6 @@ class _Search:
 
     def notes(self) -> list[str]:
         """The files that were not read: how many, and the first five, by reason."""
-        from howsure.sources._reading import unread
-
         by_reason: dict[str, list[str]] = {}
         for one in self.unread:
             shown = one.path.relative_to(self.root) if one.path.is_relative_to(self.root) else one.path
@@ -377,7 +381,7 @@ def _is_object(path: Path) -> bool:
 
 def _recognised(path: Path) -> Recognised | None:
     for name in _names():
-        if reason := _asked(name, path):
+        if has_mark(path, SOURCES.get(name, ("",))) and (reason := _asked(name, path)):
             return Recognised(path, name, reason)
     return None
 
@@ -405,8 +409,8 @@ def _fault_of(name: str, path: Path, error: Exception) -> InputError:
 
 def _whole_folder(path: Path) -> Recognised | None:
     for name in _names():
-        taker = source(name)
-        if getattr(taker, "TAKES_FOLDERS", False) and (reason := _asked(name, path)):
+        takes_folders = "/" in SOURCES[name] if name in SOURCES else getattr(source(name), "TAKES_FOLDERS", False)
+        if takes_folders and (reason := _asked(name, path)):
             return Recognised(path, name, reason)
     return None
 
@@ -429,7 +433,8 @@ def _nearest(path: Path) -> str:
 
 
 def _names() -> tuple[str, ...]:
-    return (*SOURCES[:-1], *_plugins(), SOURCES[-1])
+    *known, last = SOURCES
+    return (*known, *_plugins(), last)
 
 
 @cache
@@ -469,7 +474,7 @@ def read_part(
 ) -> tuple[Table, Account]:
     """One file of several that are read apart: tables as `kind`, which may check less than a whole table does."""
     made = Account()
-    path = _remote.fetched(place)[0] if _remote.is_remote(place) else expand(place)[0]
+    path = _remote.fetched(place)[0] if is_address(place) else expand(place)[0]
     taken = source_name or recognise(path).source
     if taken == "files":
         with accounting(made):
@@ -495,9 +500,21 @@ def _read(
     try:
         return _of_paths(listed, source_name, divide_by, progress, is_cached=is_cached, given=given)
     except HowsureError as error:
-        if (told := _remote.with_their_names(str(error))) != str(error):
+        if (told := _with_their_names(str(error))) != str(error):
             raise type(error)(told) from None
         raise
+
+
+def is_address(path: str | Path) -> bool:
+    """Whether this is an address such as ``s3://bucket/logs``."""
+    return isinstance(path, str) and re.match("[^/]+://", path) is not None
+
+
+def _with_their_names(text: str) -> str:
+    """A text with the addresses and archives that the user named instead of the places of their copies."""
+    for here, given in _remote.FETCHED.items():
+        text = text.replace(here, given)
+    return text
 
 
 def _is_iterator(paths: Any) -> bool:
@@ -516,7 +533,7 @@ def _of_paths(
     search = _Search()
     has_folder = False
     for pattern in listed:
-        found = _remote.fetched(pattern) if isinstance(pattern, str) and _remote.is_remote(pattern) else expand(pattern)
+        found = _remote.fetched(str(pattern)) if is_address(pattern) else expand(pattern)
         for path in found:
             if source_name:
                 search.taken.append(Recognised(path, source_name, "as asked"))
@@ -562,8 +579,8 @@ def _of_search(
             raise InputError(" ".join([str(error), *search.notes()])) from None
         table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=is_lenient)
     notes = (*table.notes, *search.notes(), *alike_note(table))
-    table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
-    made.files = [replace(one, path=Path(_remote.with_their_names(str(one.path)))) for one in made.files]
+    table.notes = tuple(dict.fromkeys(map(_with_their_names, notes)))
+    made.files = [replace(one, path=Path(_with_their_names(str(one.path)))) for one in made.files]
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
     return table, made
 

@@ -26,7 +26,7 @@ import polars as pl
 from howsure._version import __version__
 from howsure.errors import HowsureError
 from howsure.safe_io import cache_folder
-from howsure.sources._account import Account, FileAccount
+from howsure.sources._reading import Account, FileAccount
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import FAULTS
 

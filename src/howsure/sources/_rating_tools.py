@@ -14,8 +14,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.sources import Progress
-from howsure.sources._account import leave_out, saw
-from howsure.sources._reading import read_each
+from howsure.sources._reading import leave_out, read_each, saw
 from howsure.sources._records import number, text
 from howsure.tables import Ratings
 from howsure.tables.frames import parts_of

@@ -1,26 +1,131 @@
-"""What sources of attempts share while they read."""
+"""What sources share while they read: the account of files and rows, and the way through many files.
+
+A source says how many rows it saw (`saw`) and how many it left out for which reason (`leave_out`); `howsure.sources.account` adds the
+rows of the table. The account sums: rows read = rows used + rows left out.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.sources import Progress
 from howsure.tables.frames import Part
 
-__all__ = ["counted", "files_below", "number_attempts", "read_each", "uncollected", "unread"]
+__all__ = [
+    "Account",
+    "FileAccount",
+    "Progress",
+    "accounting",
+    "counted",
+    "files_below",
+    "leave_out",
+    "number_attempts",
+    "read_each",
+    "saw",
+    "uncollected",
+    "unread",
+]
+
+Progress = Callable[[int, int], None]
+"""Called with how much is done and how much there is."""
 
 _SHOWN = 5  # files named one by one in a note; the rest are counted
 _SHOWN_FOLDERS = {".eval_results"}  # hidden, but with results
 _Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True)
+class FileAccount:
+    """A file or folder: which source read it and why it was recognised, or why it was not read."""
+
+    path: Path
+    source: str | None
+    reason: str
+
+
+@dataclass
+class Account:
+    """What was read, and what became of it.
+
+    Attributes
+    ----------
+    files : list of FileAccount
+        Every file that was found, with the source that took it, or None and the reason.
+    n_read : int
+        Rows in the files: samples, runs, values or comparisons.
+    n_used : int
+        Rows of the table.
+    left_out : Counter
+        Rows that are not in the table, by reason.
+    table : str
+        The kind of table.
+    notes : tuple of str
+        What the sources said beside the numbers.
+    """
+
+    files: list[FileAccount] = field(default_factory=list)
+    n_read: int = 0
+    n_used: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    table: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows that were left out for any reason."""
+        return self.left_out.total()
+
+    @property
+    def n_unexplained(self) -> int:
+        """Rows read that are neither used nor left out for a reason: 0, unless a source has a fault."""
+        return self.n_read - self.n_used - self.n_left_out
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account as plain values."""
+        return {
+            "table": self.table,
+            "rows_read": self.n_read,
+            "rows_used": self.n_used,
+            "rows_left_out": dict(self.left_out),
+            "rows_unexplained": self.n_unexplained,
+            "files": [{"path": str(one.path), "source": one.source, "reason": one.reason} for one in self.files],
+            "notes": list(self.notes),
+        }
+
+
+_current: ContextVar[Account | None] = ContextVar("account", default=None)
+
+
+@contextmanager
+def accounting(account: Account) -> Iterator[Account]:
+    """Within the block, what sources say goes into `account`."""
+    token = _current.set(account)
+    try:
+        yield account
+    finally:
+        _current.reset(token)
+
+
+def saw(n: int) -> None:
+    """`n` rows are in the files."""
+    if account := _current.get():
+        account.n_read += n
+
+
+def leave_out(reason: str, n: int = 1) -> None:
+    """`n` of the rows seen are not in the table."""
+    if n and (account := _current.get()):
+        account.left_out[reason] += n
 
 
 def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:

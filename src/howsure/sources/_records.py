@@ -17,8 +17,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import count_json_values, read_bytes
 from howsure.sources import Progress
-from howsure.sources._account import leave_out, saw
-from howsure.sources._reading import read_each
+from howsure.sources._reading import leave_out, read_each, saw
 from howsure.tables import TABLES, Attempts, Scores, Table, Votes
 from howsure.tables.metrics import is_higher_better
 

@@ -14,17 +14,12 @@ from typing import Any
 from howsure.errors import InputError, MissingExtraError
 from howsure.safe_io import Archive, temporary_folder
 
-__all__ = ["fetched", "is_remote", "listed", "unpacked", "with_their_names"]
+__all__ = ["FETCHED", "fetched", "listed", "unpacked"]
 
 _PIECE = 2**20
 _LARGEST_ZIP = 4 * 2**30  # unpacked bytes of all members
-_fetched: dict[str, str] = {}  # where it lies here → what the user called it
+FETCHED: dict[str, str] = {}  # where it lies here → what the user called it
 _unpacked: dict[tuple[str, int, int], Path] = {}
-
-
-def is_remote(path: object) -> bool:
-    """Whether this is an address such as ``s3://bucket/logs``."""
-    return isinstance(path, str) and "://" in path.partition("/")[0] + path.partition("/")[1] + "/"
 
 
 def fetched(address: str, *, deadline: float = 1800, limit: int = 16 * 2**30) -> list[Path]:
@@ -110,7 +105,7 @@ def unpacked(path: Path) -> Path | None:
                 place.write_bytes(data)
             except OSError as error:
                 raise InputError(f"{path}: cannot be unpacked ({error.strerror}).") from None
-    _fetched[str(target)] = str(path)
+    FETCHED[str(target)] = str(path)
     _unpacked[stamp] = target
     return target
 
@@ -168,12 +163,5 @@ def _copied(system: Any, name: str, address: str, allowance: _Allowance) -> Path
                 allowance.take(len(piece))
                 here.write(piece)
     scheme = address.partition("://")[0]
-    _fetched[str(target)] = f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}"
+    FETCHED[str(target)] = f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}"
     return target
-
-
-def with_their_names(told: str) -> str:
-    """A text with the addresses that the user gave instead of the places of the copies."""
-    for here, address in _fetched.items():
-        told = told.replace(here, address)
-    return told

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import polars as pl
 
 from howsure.tables.frames import FAULTS, format_of
 
-__all__ = ["fitting", "head", "json_outline", "keys"]
+__all__ = ["fitting", "has_mark", "head", "json_outline", "keys"]
 
 _BYTES = 64 * 2**10
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
@@ -23,6 +23,19 @@ _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
 def head(path: Path) -> str:
     """The beginning of a file as text, unpacked when it ends in ``.gz``; nothing when it cannot be read."""
     return _head(path, *_stamp(path))
+
+
+def has_mark(path: Path, marks: Sequence[str]) -> bool:
+    """Whether a file has one of the marks: an ending of its name (``.json``), or a word among its columns or first bytes, in whichever case."""
+    if path.name.lower().endswith(tuple(mark for mark in marks if mark.startswith("."))):
+        return True
+    words = [mark for mark in marks if not mark.startswith((".", "/"))]
+    return bool(words) and any(map(_folded(path, *_stamp(path)).__contains__, words))
+
+
+@lru_cache(maxsize=32)
+def _folded(path: Path, _size: int, _time: int) -> str:
+    return ("\n".join(_columns(path)) if format_of(path) == "parquet" else head(path)).casefold()
 
 
 def fitting(path: Path, layouts: Mapping[str, frozenset[str]]) -> str | None:

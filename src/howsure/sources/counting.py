@@ -16,7 +16,7 @@ import polars as pl
 
 from howsure import compute, sources
 from howsure.errors import InputError, OptionError
-from howsure.sources import _remote
+from howsure.sources import _remote, is_address
 from howsure.sources._reading import unread
 from howsure.tables import Attempts
 from howsure.tables.frames import Part, expand
@@ -128,8 +128,8 @@ class _Unnumbered(Attempts):
 
 
 def _partitions(pattern: str | Path, source_name: str | None) -> Iterator[str]:
-    if isinstance(pattern, str) and _remote.is_remote(pattern):
-        yield from _remote.listed(pattern)
+    if is_address(pattern):
+        yield from _remote.listed(str(pattern))
         return
     for path in expand(pattern):
         if path.is_dir() and not source_name:

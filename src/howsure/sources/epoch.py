@@ -22,8 +22,8 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._account import leave_out, saw
 from howsure.sources._bundles import Bundle, table_names
+from howsure.sources._reading import leave_out, saw
 from howsure.sources._sniff import keys
 from howsure.tables import Scores
 from howsure.tables.frames import format_of, parts_of
@@ -33,7 +33,6 @@ __all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "domains", "paper_leaves_out", "rea
 
 ABOUT = "Epoch AI's benchmark tables: its zip, an older folder of csv files, or one tidy csv"
 OPTIONS: frozenset[str] = frozenset()
-TAKES_FOLDERS = True
 PUBLIC_URL = "https://epoch.ai/data/benchmark_data.zip"
 """Where Epoch publishes the zip; `howsure.sources.download.fetch` gets it."""
 

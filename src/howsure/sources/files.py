@@ -15,9 +15,9 @@ import polars as pl
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
-from howsure.sources._account import leave_out, saw
+from howsure.sources._reading import leave_out, saw
 from howsure.tables import TABLES, Attempts, Table
-from howsure.tables.frames import expand, parts_of, text_table
+from howsure.tables.frames import Part, expand, parts_of, text_table
 from howsure.tables.guesses import Guess, read_as
 from howsure.yaml_files import read_yaml
 
@@ -25,6 +25,12 @@ __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recogni
 
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
+_LEFT_OUT = (
+    "ended in an error (--errors wrong counts them as wrong)",
+    "of a row that sums up the others",
+    "no score",
+    "declared invalid",
+)
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "errors", "wanted"})
 
 
@@ -68,39 +74,92 @@ def read(
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
     file that `save_mapping` wrote; what is given beside it goes before it. `kind` takes the place of the table's class.
     """
-    guesses = guess(
-        paths,
-        divide_by=divide_by,
-        rename=rename,
-        fill=fill,
-        table=table,
-        mapping=mapping,
-        decimal=decimal,
-        better=better,
-        errors=errors,
-        wanted=wanted,
-        is_part=kind is not None,
-    )
-    says = dict.fromkeys(one.says for one in guesses if one.says)
-    if len(says) > 1:
-        says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
-    if why := guesses[0].why:  # one says it for all
-        says = {f"{next(iter(says))}; {why}": None} if len(says) == 1 else {**says, f"read as: {why}": None}
-    notes = [f"{text}." for text in says] + _copies([one.part.path for one in guesses if one.part.path])
-    guesses = guesses if kind else _numbered_together(guesses)
-    made = (kind or guesses[0].table)([one.part for one in guesses], notes=notes)
-    n_blank = sum(one.n_blank for one in guesses)
-    n_invalid = sum(one.part.rows.select(pl.len()).collect().item() for one in guesses) - len(made)
-    n_total = sum(one.n_total for one in guesses)
-    n_errored = sum(one.n_errored for one in guesses)
-    saw(len(made) + n_invalid + n_blank + n_total + n_errored)
-    leave_out("ended in an error (--errors wrong counts them as wrong)", n_errored)
-    leave_out("of a row that sums up the others", n_total)
-    leave_out("no score", n_blank)
-    leave_out("declared invalid", n_invalid)
+    options = {"rename": rename, "fill": fill, "decimal": decimal, "better": better, "errors": errors}
+    asked = _Asked.of(paths, table=table, wanted=wanted, mapping=mapping, divide_by=divide_by, **options)
+    copies = _copies([part.path for part in asked.parts if part.path])
+    made = None if kind or asked.has_options else asked.as_they_stand()
+    parts, n_left_out = asked.parts, [0, 0, 0]
+    if made:
+        made.notes = (*made.notes, *copies)
+    else:
+        guesses = asked.guesses(is_part=kind is not None)
+        says = dict.fromkeys(one.says for one in guesses if one.says)
+        if len(says) > 1:
+            says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
+        if why := guesses[0].why:  # one says it for all
+            says = {f"{next(iter(says))}; {why}": None} if len(says) == 1 else {**says, f"read as: {why}": None}
+        guesses = guesses if kind else _numbered_together(guesses)
+        parts = tuple(one.part for one in guesses)
+        made = (kind or guesses[0].table)(parts, notes=[*(f"{text}." for text in says), *copies])
+        n_left_out = [sum(n) for n in zip(*((one.n_errored, one.n_total, one.n_blank) for one in guesses), strict=True)]
+    n_invalid = sum(part.rows.select(pl.len()).collect().item() for part in parts) - len(made)
+    saw(len(made) + n_invalid + sum(n_left_out))
+    for why, n in zip(_LEFT_OUT, (*n_left_out, n_invalid), strict=True):
+        leave_out(why, n)
     if progress:
         progress(len(paths), len(paths))
     return made
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Files or frames, and what the user said about them."""
+
+    parts: tuple[Part, ...]
+    table: type[Table] | None
+    wanted: type[Table] | None
+    options: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[Any],
+        *,
+        table: str | None = None,
+        wanted: str | None = None,
+        mapping: str | os.PathLike[str] | None = None,
+        **given: Any,
+    ) -> _Asked:
+        saved = load_mapping(mapping) if mapping else ColumnMapping()
+        options: dict[str, Any] = {
+            "rename": saved.rename | dict(given.get("rename") or {}),
+            "fill": saved.fill | dict(given.get("fill") or {}),
+            "divide_by": saved.divide_by if given.get("divide_by", 1) == 1 else given["divide_by"],
+            "decimal": given.get("decimal") or saved.decimal,
+            "better": given.get("better") or saved.better,
+            "errors": given.get("errors"),
+        }
+        chosen, needed = (_named(name) for name in (table or saved.table, wanted))
+        tables = [one for one in (chosen, needed) if one] or TABLES.values()
+        expect = [*options["rename"].values(), *(column.name for one in tables for column in one.columns)]
+        files = dict.fromkeys(path for path in paths if isinstance(path, str | os.PathLike))
+        frames = [path for path in paths if not isinstance(path, str | os.PathLike)]
+        return cls(parts_of([*files, *frames], expect), chosen, needed, options)
+
+    @property
+    def has_options(self) -> bool:
+        """Whether the user said how columns or values are to be read."""
+        return self.options != {**dict.fromkeys(self.options), "rename": {}, "fill": {}, "divide_by": 1}
+
+    def as_they_stand(self) -> Table | None:
+        """The table that was asked for, or the one whose columns these are, where nothing has to be guessed."""
+        asked = self.table or self.wanted
+        tables = [asked] if asked else TABLES.values()
+        return next(filter(None, (one.as_it_stands(self.parts) for one in tables)), None)
+
+    def guesses(self, *, is_part: bool = False) -> list[Guess]:
+        """How each of them is read; all as one kind of table."""
+        found: list[Guess] = []
+        for part in self.parts:
+            table = found[0].table if found else self.table
+            several = is_part or len(self.parts) > 1
+            found.append(read_as(part, table=table, wanted=self.wanted, is_part=several, **self.options))
+        return found
+
+
+def guess(paths: Sequence[Any], **options: Any) -> Guess:
+    """How the first of the files is read; the options are those of `read`."""
+    return _Asked.of(paths[:1], **options).guesses()[0]
 
 
 def _numbered_together(guesses: list[Guess]) -> list[Guess]:
@@ -141,48 +200,6 @@ def _copies(paths: Sequence[Path]) -> list[str]:
             alike.append(path)
     rest = [f"{len(notes) - _NAMED:,} further files have the content of another one."] if len(notes) > _NAMED else []
     return notes[:_NAMED] + rest
-
-
-def guess(
-    paths: Sequence[Any],
-    *,
-    divide_by: float = 1,
-    rename: Mapping[str, str] | None = None,
-    fill: Mapping[str, Any] | None = None,
-    table: str | None = None,
-    mapping: str | os.PathLike[str] | None = None,
-    decimal: str | None = None,
-    better: str | None = None,
-    errors: str | None = None,
-    wanted: str | None = None,
-    is_part: bool = False,
-) -> list[Guess]:
-    """How each of the files or frames is read; all as one kind of table. See `howsure.tables.guesses.read_as` for the arguments."""
-    saved = load_mapping(mapping) if mapping else ColumnMapping()
-    chosen, needed = _named(table or saved.table), _named(wanted)
-    renamed, filled = saved.rename | dict(rename or {}), saved.fill | dict(fill or {})
-    tables = [one for one in (chosen, needed) if one] or TABLES.values()
-    expect = [*renamed.values(), *(column.name for one in tables for column in one.columns)]
-    guesses: list[Guess] = []
-    files = dict.fromkeys(path for path in paths if isinstance(path, str | os.PathLike))
-    frames = [path for path in paths if not isinstance(path, str | os.PathLike)]
-    for part in parts_of([*files, *frames], expect):
-        guesses.append(
-            read_as(
-                part,
-                table=chosen,
-                wanted=needed,
-                rename=renamed,
-                fill=filled,
-                divide_by=divide_by if divide_by != 1 else saved.divide_by,
-                decimal=decimal or saved.decimal,
-                better=better or saved.better,
-                errors=errors,
-                is_part=is_part or len(files) + len(frames) > 1,
-            )
-        )
-        chosen = guesses[0].table
-    return guesses
 
 
 def load_mapping(path: str | os.PathLike[str]) -> ColumnMapping:

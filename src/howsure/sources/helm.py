@@ -19,7 +19,6 @@ __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
 
 ABOUT = "HELM run folders (run_spec.json with per_instance_stats.json or stats.json)"
 OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
-TAKES_FOLDERS = True
 FOLDER_FILES = frozenset(
     {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "per_instance_stats.json", "instances.json"}
 )

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.sources._account import leave_out, saw
-from howsure.sources._reading import files_below, read_each, uncollected, unread
+from howsure.sources._reading import files_below, leave_out, read_each, saw, uncollected, unread
 from howsure.sources.inspect_format import Log, Settings, is_log, read_log, whole_contents
 from howsure.sources.inspect_samples import COUNTED_EVALS, Options, SampleTable, ScoreColumn, UnknownDirectionError
 from howsure.tables import Attempts, Scores

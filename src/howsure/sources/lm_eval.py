@@ -16,7 +16,6 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._account import leave_out, saw
 from howsure.sources._lm_eval_results import (
     Choice,
     Results,
@@ -26,7 +25,7 @@ from howsure.sources._lm_eval_results import (
     read_scores,
     unsanitised,
 )
-from howsure.sources._reading import files_below, number_attempts, read_each, unread
+from howsure.sources._reading import files_below, leave_out, number_attempts, read_each, saw, unread
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts, Scores
 from howsure.tables.frames import Part, parts_of

@@ -25,10 +25,15 @@ from howsure.tables.frames import Part, as_text, parts_of, write_frame
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["TABLES", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
+__all__ = ["DASHES", "TABLES", "UNSEEN", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
 
 _ROWS_SHOWN = 10  # in a notebook
 _SHOWN = 3  # offenders named one by one; the rest are counted
+DASHES = r"^[:=–—-]{2,}$"
+"""A rule between the rows of a printed table."""
+UNSEEN = " \t\r\u00a0\u200b\u2060\ufeff"
+"""Characters around a value that nobody sees and that do not belong to it."""
+_LATE = {"sample", "epoch"}  # an epoch may stand for the attempt
 
 
 def _text(name: str, meaning: str, **options: Any) -> Column:
@@ -132,14 +137,34 @@ class Table:
                     f"{paths[0]}: has {type(found).__name__.lower()}; {cls.__name__.lower()} are needed here."
                 )
             return found
+        expect = [column.name for column in cls.columns]
+        parts = parts_of(rows, expect)
+        if as_it_stands := cls.as_it_stands(parts):
+            return as_it_stands
         from howsure.tables.guesses import read_as
 
-        expect = [column.name for column in cls.columns]
-        guesses = [read_as(part, table=cls) for part in parts_of(rows, expect)]
+        guesses = [read_as(part, table=cls) for part in parts]
         if not guesses:
             return cls(rows)
         says = dict.fromkeys(f"{guess.says}." for guess in guesses if guess.says)
         return cls([guess.part for guess in guesses], notes=tuple(says))
+
+    @classmethod
+    def as_it_stands(cls, parts: Sequence[Part]) -> Self | None:
+        """The table, if all columns have its names and all values are as it wants them; else None: what they mean has to be guessed."""
+        for part in parts:
+            names = part.rows.collect_schema().names()
+            is_plain = part.format in ("csv", "tsv", "parquet", "frame") and not part.says and not part.fault
+            if not is_plain or not {*cls.needed()} <= {*names} <= {one.name for one in cls.columns} - _LATE:
+                return None
+            first, texts = pl.col(names[0]).cast(pl.String), pl.col(pl.String)
+            odd = [(first == names[0]) | first.str.contains(DASHES), texts.str.strip_chars(UNSEEN) != texts]
+            if any(part.collect(part.rows.select(pl.any_horizontal(odd).any())).row(0)):
+                return None  # the header again, a rule below it, or blanks around values
+        try:
+            return cls(list(parts)) if parts else None
+        except InputError:
+            return None
 
     @cached_property
     def frame(self) -> pl.DataFrame:

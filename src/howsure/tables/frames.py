@@ -511,8 +511,10 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
             if start.startswith(UTF16) and "UTF-16" not in says:
                 raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.")
             return plain if says else data, says
+        names = [name.strip(b' "\r') for name in re.split(rb"[;,\t]", first)]
+        may_have_two = is_small and (b"" in names or len({*names}) < len(names))
         first = b"\n".join(start.split(b"\n", 4)[:4])
-        if is_small and path.stat().st_size <= _MOST_UNTIDY and with_one_header(first, kind):
+        if may_have_two and path.stat().st_size <= _MOST_UNTIDY and with_one_header(first, kind):
             two = with_one_header(data if isinstance(data, bytes) else read_bytes(path), kind)
             return (two, [_TWO_HEADERS]) if two else (data, [])
     if kind == "jsonl":

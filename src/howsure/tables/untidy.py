@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from howsure.tables import Attempts, Ratings, Scores
+from howsure.tables import DASHES, UNSEEN, Attempts, Ratings, Scores
 from howsure.tables.frames import Part
 from howsure.tables.known_words import (
     ABROAD,
@@ -38,8 +38,6 @@ PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 COMMA = r"^[-+]?\d*,\d+$"
 _FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
 _MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\)|[\[(][-+]?\d*\.?\d+ ?%?(?:, ?|; ?|–| - | to )[-+]?\d*\.?\d+ ?%?[\])])?$"  # 53.6 ± 1.2, 0.85*
-_DASHES = r"^[:=–—-]{2,}$"
-_BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
 
 
 _INSIDE = (
@@ -84,24 +82,22 @@ def _without_marks(part: Part) -> Part:
         return part
     names = part.rows.collect_schema().names()
     rows, says, numbers = part.rows, list(part.says), part.numbers
-    for marks, told in ((_BLANKS, "blanks"), ("'", "single quotes")):
+    for marks, told in ((UNSEEN, "blanks"), ("'", "single quotes")):
         bare = [name.strip(marks) for name in names]
         values = {name: pl.col(name).str.strip_chars(marks) for name in names}
         is_there = bare != names
         if marks == "'":
             is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
         elif not is_there and names:
-            is_there = bool(
-                _those(part, rows, names, lambda n: (pl.col(n).str.strip_chars(_BLANKS) != pl.col(n)).any())
-            )
+            is_there = bool(_those(part, rows, names, lambda n: (pl.col(n).str.strip_chars(UNSEEN) != pl.col(n)).any()))
         if is_there and len({*bare}) == len(bare):
             rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
             names = bare
             says.append(f"{told} around fields removed")
     first = pl.col(names[0]) if names else pl.lit("")
-    is_likely = names and part.collect(rows.select(((first == names[0]) | first.str.contains(_DASHES)).any())).item()
+    is_likely = names and part.collect(rows.select(((first == names[0]) | first.str.contains(DASHES)).any())).item()
     is_again = pl.all_horizontal(pl.col(name) == name for name in names)
-    is_rule = pl.all_horizontal(pl.col(name).str.contains(_DASHES) for name in names)
+    is_rule = pl.all_horizontal(pl.col(name).str.contains(DASHES) for name in names)
     is_left_out = (is_again | is_rule).fill_null(value=False)
     if n := part.collect(rows.select(is_left_out.sum())).item() if is_likely else 0:
         held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
