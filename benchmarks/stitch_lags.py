@@ -10,7 +10,7 @@ import numpy as np
 
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.forecasting.lags import mean_lag
-from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.problem import Floats, Ints
 
 CASES = ((20, 20, 6, 0.12), (10, 40, 6, 0.12), (10, 40, 0, 0.12), (20, 20, 6, 0.25), (10, 40, 6, 0.25))
 """Models of either group, the lag in months, the standard error of a capability."""

@@ -17,11 +17,10 @@ import numpy as np
 
 from howsure.sources import read
 from howsure.stitch.model.anchors import AnchorBenchmark
-from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.noise import expected
+from howsure.stitch.model.noise import expected, solve_hierarchy
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.residuals import fit_residuals
-from howsure.stitch.model.solutions import solve_ridge
+from howsure.stitch.model.solver import solve_ridge
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.sensitivity.crossvalidation import SPLITS, folds_of, make_parts
 from howsure.tables import Scores

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howsure.stitch import votes
-from howsure.stitch.model.layout import Floats
+from howsure.stitch.model.problem import Floats
 
 CASES = ((800, 40, 0.5), (800, 12, 0.5), (3000, 100, 0.0))
 """Votes, voters, the standard deviation of a voter's own strengths."""

@@ -6,8 +6,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch.cleaning import prepare_all_scores, prepare_scores
-from howsure.stitch.model.connectivity import find_parts
-from howsure.stitch.model.families import family_of
+from howsure.stitch.model.problem import family_of, find_parts
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from howsure.stitch.model.curvature import spread
-from howsure.stitch.model.elimination import hold, make_system, solve
-from howsure.stitch.model.kernels import cost, derive, eta, fit, fit_many, plain_cost
-from howsure.stitch.model.layout import Prior, Rows
+from howsure.stitch.model.problem import Prior, Rows
+from howsure.stitch.model.solver import cost, derive, eta, fit, fit_many, hold, make_system, plain_cost, solve, spread
 
 
 def make_rows(n_dimensions, *, n_models=7, n_benchmarks=4, seed=0):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from howsure.stitch.model.anchors import align, hold_reference
-from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.noise import solve_hierarchy
 from howsure.stitch.model.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
-from howsure.stitch.model.solutions import solve_ridge
+from howsure.stitch.model.solver import solve_ridge
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_one_thread_and_two_give_the_same(solution, constraint):
 
 
 def test_each_is_a_refit_at_its_own_optimum(solution):
-    from howsure.stitch.model.kernels import fit
+    from howsure.stitch.model.solver import fit
 
     scores, weights, means = _REDRAW["families"](solution, np.random.default_rng(0), 3)
     for r in range(3):

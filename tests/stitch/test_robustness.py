@@ -12,7 +12,7 @@ import pytest
 from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
 from howsure.stitch.model.anchors import AnchorBenchmark, choose_constraint
-from howsure.stitch.model.presets import PRESETS
+from howsure.stitch.model.replicates import PRESETS
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.analysis import robustness
 from howsure.stitch.sensitivity.charts import draw_path

@@ -7,9 +7,9 @@ from scipy.special import expit, logit
 
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark
-from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.solutions import solve_ridge
-from howsure.stitch.model.split_halves import half_disagreement
+from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.replicates import half_disagreement
+from howsure.stitch.model.solver import solve_ridge
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores

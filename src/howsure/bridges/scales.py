@@ -22,7 +22,7 @@ from howsure.results.storage import ENDING
 from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.correlation import correlation
 from howsure.stats.trends import Line, clustered_slope, fit_line
-from howsure.stitch.model.families import family_of
+from howsure.stitch.model.problem import family_of
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
 from howsure.tables.spellings import merge_models, told_apart

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from howsure.stitch.growth_rates import growth as growth
     from howsure.stitch.interval_coverage import CapabilityCoverage as CapabilityCoverage
     from howsure.stitch.interval_coverage import coverage as coverage
-    from howsure.stitch.model.connectivity import find_parts as find_parts
-    from howsure.stitch.model.presets import PRESETS as PRESETS
     from howsure.stitch.model.problem import Problem as Problem
+    from howsure.stitch.model.problem import find_parts as find_parts
+    from howsure.stitch.model.replicates import PRESETS as PRESETS
     from howsure.stitch.model.replicates import RESAMPLES as RESAMPLES
     from howsure.stitch.model.replicates import ScaleReplicates as ScaleReplicates
     from howsure.stitch.placing import NextBenchmark as NextBenchmark
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     next, map, all = next_benchmark, map_horizons, run_all  # noqa: A001
 
 _HOMES = {
-    "PRESETS": "model.presets",
+    "PRESETS": "model.replicates",
     "RESAMPLES": "model.replicates",
     "CapabilityCoverage": "interval_coverage",
     "ScaleCheck": "sensitivity.inspection",
@@ -114,7 +114,7 @@ _HOMES = {
     "compare_models": "sensitivity.crossvalidation",
     "coverage": "interval_coverage",
     "explore": "exploration",
-    "find_parts": "model.connectivity",
+    "find_parts": "model.problem",
     "fit": "scale",
     "forecast": "forecasting.frontier_forecast",
     "lag": "forecasting.lags",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from howsure.results import Provenance, Result, plain
-from howsure.stitch.model.connectivity import LinkedGroup, find_parts
+from howsure.stitch.model.problem import LinkedGroup, find_parts
 from howsure.tables import Scores
 
 if TYPE_CHECKING:

@@ -18,12 +18,9 @@ from howsure.stats._arrays import check_level
 from howsure.stats.replicates import probability_greater, replicate_interval
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked, most_used
-from howsure.stitch.model.layout import Floats, Ints
-from howsure.stitch.model.presets import Preset, preset_called
-from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.replicates import Resample, draw_replicates
+from howsure.stitch.model.problem import Floats, Ints, Problem
+from howsure.stitch.model.replicates import Preset, Resample, draw_replicates, half_disagreement, preset_called
 from howsure.stitch.model.residuals import fit_residuals
-from howsure.stitch.model.split_halves import half_disagreement
 from howsure.stitch.prediction import intervals_of
 from howsure.stitch.simulator import DEPARTURES, SimulatedScores, simulate
 from howsure.stitch.summaries import rank_columns
@@ -93,7 +90,7 @@ def coverage(
     departures : sequence of str
         Assumptions that do not hold (`howsure.stitch.simulator.DEPARTURES`), or "none".
     preset : str
-        What is fitted (`howsure.stitch.model.presets`).
+        What is fitted (`howsure.stitch.model.replicates`).
     like : Problem, optional
         Dates, families and missing scores of a real table (`howsure.stitch.prepare_scores`).
     n_replicates : int

@@ -15,12 +15,11 @@ from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import listed, prepare_all_scores
 from howsure.stitch.model.anchors import Aligned
-from howsure.stitch.model.kernels import fit as minimise
-from howsure.stitch.model.layout import Floats, Ints, Prior, Rows
 from howsure.stitch.model.noise import expected
-from howsure.stitch.model.problem import Problem, sampling_variance
+from howsure.stitch.model.problem import Floats, Ints, Prior, Problem, Rows, sampling_variance
 from howsure.stitch.model.residuals import ResidualProcess, fit_residuals
-from howsure.stitch.model.solutions import Solution
+from howsure.stitch.model.solver import Solution
+from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.prediction import prediction_frame
 from howsure.stitch.scale import Scale, solve_again
 from howsure.stitch.summaries import interval_state, states_of_models

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import normal_quantile, t_quantile
-from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.problem import Floats, Ints
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.scale import Scale, solve_again
 

@@ -31,11 +31,16 @@ from howsure.stitch.model.anchors import (
     linked,
 )
 from howsure.stitch.model.noise import ScoreNoise, expected
-from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.replicates import Resample, ScaleReplicates, draw_replicates
-from howsure.stitch.model.solutions import Solution
-from howsure.stitch.model.split_halves import half_disagreement
+from howsure.stitch.model.replicates import (
+    Preset,
+    Resample,
+    ScaleReplicates,
+    draw_replicates,
+    half_disagreement,
+    preset_called,
+)
+from howsure.stitch.model.solver import Solution
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of
@@ -315,7 +320,7 @@ def fit(
     scores : Scores, frame or path
         One row per model and benchmark, with scores between 0 and 1.
     preset : str
-        What is fitted: ``default``, ``paper``, ``seed`` or ``eci`` (`howsure.stitch.model.presets`).
+        What is fitted: ``default``, ``paper``, ``seed`` or ``eci`` (`howsure.stitch.model.replicates`).
     anchor : str, optional
         The benchmark that fixes the scale (the identification constraint); by default the one that most models have.
     anchor_difficulty, anchor_slope : float
@@ -345,7 +350,7 @@ def fit(
     resample : str, optional
         What the refits redraw (`howsure.stitch.model.replicates`); by default the preset decides.
     error_factor : float, optional
-        Factor of redrawn errors; by default how much more two halves of the benchmarks disagree than the noise explains, in the preset ``default`` (`howsure.stitch.model.split_halves`).
+        Factor of redrawn errors; by default how much more two halves of the benchmarks disagree than the noise explains, in the preset ``default`` (`howsure.stitch.model.replicates`).
     level : float
         Coverage of the intervals, between 0 and 1.
     dimensions : int

@@ -11,9 +11,7 @@ from scipy.special import betaincinv, expit, ndtr
 
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
-from howsure.stitch.model.connectivity import find_parts
-from howsure.stitch.model.layout import Bools, Floats, Ints
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import Bools, Floats, Ints, Problem, find_parts
 from howsure.tables import Scores
 
 __all__ = ["DEPARTURES", "PER_LOG10_FLOP", "PER_YEAR", "SimulatedScores", "simulate"]

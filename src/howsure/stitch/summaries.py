@@ -21,11 +21,10 @@ from howsure.stats.replicates import (
     replicate_interval,
 )
 from howsure.stitch.model.anchors import Aligned
-from howsure.stitch.model.layout import Floats
 from howsure.stitch.model.noise import expected
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import Floats, Problem
 from howsure.stitch.model.replicates import ScaleReplicates
-from howsure.stitch.model.solutions import Solution
+from howsure.stitch.model.solver import Solution
 
 __all__ = [
     "benchmark_frame",

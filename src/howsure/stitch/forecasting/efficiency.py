@@ -18,7 +18,7 @@ from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints, codes, normal_quantile, t_quantile
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR
-from howsure.stitch.model.families import family_of
+from howsure.stitch.model.problem import family_of
 
 __all__ = [
     "Coefficients",

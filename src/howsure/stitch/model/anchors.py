@@ -17,8 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from howsure.errors import OptionError
-from howsure.stitch.model.layout import Floats, Layout
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import Floats, Layout, Problem
 
 __all__ = [
     "Aligned",

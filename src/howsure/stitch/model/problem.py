@@ -2,20 +2,132 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch.model.connectivity import describe_parts, find_parts
-from howsure.stitch.model.layout import Bools, Floats, Ints, Rows
 
-__all__ = ["Problem", "sampling_variance"]
+__all__ = [
+    "Bools",
+    "Fitted",
+    "Floats",
+    "Ints",
+    "Layout",
+    "LinkedGroup",
+    "Prior",
+    "Problem",
+    "Rows",
+    "describe_parts",
+    "family_of",
+    "find_parts",
+    "sampling_variance",
+    "single_names",
+]
+
+
+# How scores and parameters lie in arrays, as the kernels read them.
+#
+# All parameters are one vector θ: first each model's (capability, trait), then each benchmark's (difficulty, log slope, loading).
+# Trait and loading are there in two dimensions only.
+
+
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+class Rows(NamedTuple):
+    """The scores, sorted by model and then benchmark; one row per pair."""
+
+    start: Ints  # the rows of model m are start[m] … start[m + 1]
+    benchmark: Ints
+    score: Floats
+    floor: Floats  # per benchmark
+    span: Floats  # per benchmark, ceiling minus floor
+    dimensions: tuple[int, ...]  # (0,) or (0, 1): a tuple, so that the compiler knows how many and unrolls
+
+    @property
+    def layout(self) -> Layout:
+        """Where each kind of parameter lies."""
+        return Layout(len(self.start) - 1, len(self.floor), len(self.dimensions))
+
+    @property
+    def model(self) -> Ints:
+        """Each row's model."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+
+class Prior(NamedTuple):
+    """What is known beforehand of every parameter: a normal prior and a box; ``low == high`` fixes a parameter."""
+
+    mean: Floats
+    precision: Floats
+    low: Floats
+    high: Floats
+    on_slope: bool  # the slopes' penalty is on the slope itself, not on its logarithm
+
+
+class Fitted(NamedTuple):
+    """Where the solver stopped."""
+
+    theta: Floats
+    cost: float
+    gradient_norm: float  # largest component that is free to move
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Slices of θ, or of the last axis of many θ."""
+
+    n_models: int
+    n_benchmarks: int
+    n_dimensions: int
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return self._benchmarks + self.n_benchmarks * (self.n_dimensions + 1)
+
+    @property
+    def capability(self) -> slice:
+        """C, one a model."""
+        return slice(0, self._benchmarks, self.n_dimensions)
+
+    @property
+    def trait(self) -> slice:
+        """T, one a model, in two dimensions."""
+        return slice(1, self._benchmarks, self.n_dimensions)
+
+    @property
+    def difficulty(self) -> slice:
+        """D, one a benchmark."""
+        return slice(self._benchmarks, None, self.n_dimensions + 1)
+
+    @property
+    def log_slope(self) -> slice:
+        """Logarithm of a, one a benchmark."""
+        return slice(self._benchmarks + 1, None, self.n_dimensions + 1)
+
+    @property
+    def loading(self) -> slice:
+        """How much a benchmark asks of the trait, in two dimensions."""
+        return slice(self._benchmarks + 2, None, self.n_dimensions + 1)
+
+    @property
+    def _benchmarks(self) -> int:
+        return self.n_models * self.n_dimensions
+
 
 _FEWEST_SCORES = 8
 _EDGE = 0.1  # items right, at least, and wrong: an expected score of exactly 0 would weigh without limit
@@ -241,3 +353,93 @@ def _numbered(labels: NDArray[Any]) -> Ints:
 
 def _floats(values: pl.Series) -> Floats:
     return values.cast(pl.Float64).to_numpy().astype(np.float64)
+
+
+# Whether scores link all models and benchmarks of a table, so that they can be put on one scale.
+
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class LinkedGroup:
+    """Models and benchmarks that are linked by scores, and by none to the rest."""
+
+    models: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        benchmarks = _listed(self.benchmarks)
+        return f"{len(self.models)} model{'s' * (len(self.models) > 1)} ({_listed(self.models)}) on {benchmarks}"
+
+
+def find_parts(
+    model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: Sequence[str]
+) -> tuple[LinkedGroup, ...]:
+    """Groups of models and benchmarks that are linked by scores, the largest first; a scale needs exactly one.
+
+    Parameters
+    ----------
+    model : Ints
+        Index of each score's model.
+    benchmark : Ints
+        Index of each score's benchmark.
+    models : Sequence[str]
+        Names of the models.
+    benchmarks : Sequence[str]
+        Names of the benchmarks.
+    """
+    n_models, size = len(models), len(models) + len(benchmarks)
+    links = coo_array((np.ones(len(model)), (model, n_models + benchmark)), shape=(size, size))
+    n_parts, label = connected_components(links, directed=False)
+    named = np.array([*models, *benchmarks], dtype=object)
+    is_model = np.arange(size) < n_models
+    parts = [
+        LinkedGroup(tuple(named[(label == part) & is_model]), tuple(named[(label == part) & ~is_model]))
+        for part in range(n_parts)
+    ]
+    return tuple(sorted(parts, key=lambda part: (-len(part.models) - len(part.benchmarks), part.benchmarks)))
+
+
+def describe_parts(parts: Sequence[LinkedGroup]) -> str:
+    """What is wrong with several parts, and what would join them."""
+    first, second = parts[:2]
+    rest = f"; {len(parts) - 2} more" if len(parts) > 2 else ""
+    return (
+        f"The scores fall into {len(parts)} groups that no model links: {first}; {second}{rest}. "
+        f"Scores of a model in two groups would link them, for example of {first.models[0]} on {second.benchmarks[0]}; "
+        "or fit one group by excluding the benchmarks of the others."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", … {len(names)} in all" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+# Which models resemble each other: versions and settings of one model are a family.
+
+
+_EFFORT = re.compile(r"_(none|minimal|low|medium|high|xhigh|max|\d+k)$")
+_KIND = re.compile(r"-(preview|exp|experimental|latest|beta|thinking|instruct|chat|it|hf|base)(?=-|$)")
+_BETWEEN = re.compile(r",(?! )")
+_DATE = re.compile(r"[-_@]((19|20)\d\d-?\d\d-?\d\d|\d\d-\d\d|\d{4}|00\d)(?=[-_@]|$)")
+
+
+def family_of(model: str) -> str:
+    """The version's name without effort, kind and date: what to use where a table names no family.
+
+    >>> family_of("gpt-5-2025-08-07_high"), family_of("gemini-2.5-pro-preview-06-05"), family_of("Qwen2.5-72B-Instruct")
+    ('gpt-5', 'gemini-2.5-pro', 'qwen2.5-72b')
+    """
+    name = _EFFORT.sub("", model.strip().lower())
+    return _DATE.sub("", _KIND.sub("", name)) or name
+
+
+def single_names(joint: str | None) -> list[str]:
+    """The organisations or countries of a model that has several.
+
+    >>> single_names("Google DeepMind,Google"), single_names("Acme, Inc."), single_names(None)
+    (['Google DeepMind', 'Google'], ['Acme, Inc.'], [])
+    """
+    return [name for name in _BETWEEN.split(joint) if name] if joint else []

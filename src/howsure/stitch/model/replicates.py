@@ -5,7 +5,7 @@ Each replicate is a refit from the optimum, put on the same identification const
 ``errors``
     New errors are added to the scores, as large as each benchmark's noise and shared within a family on a benchmark as the residuals
     show; the noise itself, and the centres of learned priors, are drawn too. Where two halves of the benchmarks disagree more than the noise explains
-    (`howsure.stitch.model.split_halves`), errors are larger by that factor. The default: a model has too few scores to resample them.
+    (`howsure.stitch.model.replicates`), errors are larger by that factor. The default: a model has too few scores to resample them.
 ``families``
     Random weights (Bayesian bootstrap), one for each family on each benchmark.
 ``rows``, ``bayesian``
@@ -20,8 +20,9 @@ Each replicate is a refit from the optimum, put on the same identification const
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -31,13 +32,22 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import MOST_FAILED
-from howsure.stitch.model.anchors import Aligned, Constraint, align
-from howsure.stitch.model.kernels import fit_many
-from howsure.stitch.model.layout import Bools, Floats
-from howsure.stitch.model.noise import expected
-from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
+from howsure.stitch.cleaning import Duplicates
+from howsure.stitch.model.anchors import Aligned, AnchorBenchmark, Constraint, align
+from howsure.stitch.model.noise import expected, solve_hierarchy
+from howsure.stitch.model.problem import Bools, Floats, Problem
+from howsure.stitch.model.solver import MOST_ITERATIONS, RIDGE, Solution, fit_many, solve_ridge, spread
 
-__all__ = ["RESAMPLES", "Resample", "ScaleReplicates", "draw_replicates"]
+__all__ = [
+    "PRESETS",
+    "RESAMPLES",
+    "Preset",
+    "Resample",
+    "ScaleReplicates",
+    "draw_replicates",
+    "half_disagreement",
+    "preset_called",
+]
 
 Resample = Literal["errors", "families", "rows", "bayesian", "models", "benchmarks"]
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
@@ -187,4 +197,191 @@ def _repeated(values: Floats, size: int) -> Floats:
 _REDRAW: dict[Resample, Callable[[Solution, np.random.Generator, int], _Drawn]] = {
     "errors": _redraw_errors,
     **{kind: partial(_reweigh, kind) for kind in RESAMPLES if kind != "errors"},
+}
+
+
+# Do two halves of the benchmarks agree on the capabilities as well as the noise of the scores says?
+#
+# .. math:: \varphi = \frac{\sum_m (C_m^A - C_m^B)^2 / s_m^2}{\text{the same in scores that are simulated from the fit}}
+#
+# The benchmarks are divided into two halves A and B at random, and a scale is fitted to each half, its priors and noise learned anew. Capabilities of both are standardised. If the fit is right, φ is about 1. A
+# second trait, or curves of another shape, make the halves disagree more; the residuals of one fit do not show this, since the fit follows the benchmarks that agree with each other.
+
+
+_SPLITS, _SIMULATIONS = 6, 2
+_MANY = 20_000  # scores; of larger tables fewer splits are made
+_FEWEST_MODELS, _FEWEST_SCORES = 10, 2  # models that can be compared, each with so many scores in both halves
+_SETTLED = 1e-2  # of the halves' priors: φ changes by less than 0.04 from that of 1e-3, in half of the time
+_MOST_KEPT = 512
+_kept: dict[bytes, float] = {}  # by digest of the fit: claims fit the same scores again and again
+
+
+def half_disagreement(solution: Solution) -> float:
+    """φ, at least 1; 1 also where it is unknown: for a fit without learned priors, in two dimensions, and where too few models have scores in both halves.
+
+    Parameters
+    ----------
+    solution : Solution
+        A fit. The halves are always the same, so that the width of intervals does not depend on the seed of the refits.
+    """
+    problem = solution.problem
+    if not solution.is_by_noise or solution.layout.n_dimensions > 1:
+        return 1.0
+    parts = (problem.score, problem.model, problem.benchmark, solution.weights, solution.theta)
+    key = hashlib.blake2b(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).digest()
+    if key not in _kept:
+        if len(_kept) == _MOST_KEPT:
+            _kept.clear()
+        _kept[key] = _disagreement(solution)
+    return _kept[key]
+
+
+def _disagreement(solution: Solution) -> float:
+    problem = solution.problem
+    rng = np.random.default_rng(0)
+    value, share = expected(solution.rows, solution.theta)
+    precision = 1 / spread(solution.rows, solution.weights, solution.theta, solution.prior).parameters
+    by_size = np.argsort(-problem.n_by_benchmark, kind="stable")
+    observed, simulated = 0.0, 0.0
+    for _ in range(max(1, min(_SPLITS, _MANY // problem.n_observations))):
+        is_first = np.zeros(len(by_size), dtype=bool)
+        for k in range(0, len(by_size), 2):  # benchmarks with similar numbers of models go into different halves
+            is_first[rng.permutation(by_size[k : k + 2])[0]] = True
+        n_first = np.bincount(problem.model[is_first[problem.benchmark]], minlength=len(problem.models))
+        is_there = np.minimum(n_first, problem.n_by_model - n_first) >= _FEWEST_SCORES
+        if is_there.sum() < _FEWEST_MODELS:
+            continue
+        weights = precision[solution.layout.capability][is_there]
+        observed += weights @ _differences(problem, is_first, is_there) ** 2
+        errors = solution.noise.draw(share, problem, rng, _SIMULATIONS)
+        for score in np.clip(value + errors, 0, 1):
+            again = _differences(replace(problem, score=score), is_first, is_there)
+            simulated += weights @ again**2 / _SIMULATIONS
+    return max(1.0, float(observed / simulated)) if simulated > 0 else 1.0
+
+
+def _differences(problem: Problem, is_first: Bools, is_there: Bools) -> Floats:
+    """Standardised capabilities by the first half of the benchmarks minus those by the second."""
+    standardised = []
+    for half in (is_first, ~is_first):
+        found = solve_hierarchy(problem.keep(half[problem.benchmark]), settled=_SETTLED)
+        capability = found.theta[found.layout.capability][is_there]
+        if not capability.std() > 0:
+            return np.zeros(len(capability))
+        standardised.append((capability - capability.mean()) / capability.std())
+    difference: Floats = standardised[0] - standardised[1]
+    return difference
+
+
+# Named ways to make a scale: which scores count, what is fitted, how it is anchored.
+
+
+_PINNED = "Winogrande"
+_CLIP = 1e-3
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a preset decides unless it is told otherwise."""
+
+    name: str
+    about: str
+    solve: Callable[..., Solution]
+    since: str | None = None
+    duplicates: Duplicates = "mean"
+    by_family: bool = False
+    left_out: Callable[[], Sequence[str]] = tuple
+    anchor_models: Mapping[str, float] | None = None
+    reference: str = "none"
+    has_ridge: bool = True
+    resample: Resample = "errors"
+    most_dimensions: int = 1
+    uses_floors: bool = True
+    needs_floors: bool = False
+    drops_superseded: bool = False
+    keeps_overlaps: bool = True
+    left_out_scores: tuple[tuple[str, str], ...] = ()
+
+
+def preset_called(name: str) -> Preset:
+    """The preset with this name."""
+    if name not in PRESETS:
+        raise OptionError.unknown("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def _solve_paper(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
+    level = np.zeros(len(problem.benchmarks))
+    plain = replace(problem, floors=level, ceilings=level + 1)
+    return solve_ridge(plain, constraint, ridge=RIDGE if ridge is None else ridge)
+
+
+def _solve_eci(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
+    """Scores stretched from floor to ceiling, kept off both by 0.001, then the published objective.
+
+    Stretching a score is weighing its error by the span: the curve itself can keep floor and ceiling.
+    """
+    floor, span = problem.floors[problem.benchmark], (problem.ceilings - problem.floors)[problem.benchmark]
+    stretched = np.clip((problem.score - floor) / span, _CLIP, 1 - _CLIP)
+    pinned = (
+        problem.benchmarks.index(_PINNED) if _PINNED in problem.benchmarks else int(problem.n_by_benchmark.argmax())
+    )
+    clipped = replace(problem, score=floor + span * stretched)
+    return solve_ridge(clipped, AnchorBenchmark(pinned), ridge=RIDGE if ridge is None else ridge)
+
+
+def _solve_default(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
+    return solve_hierarchy(problem, n_dimensions)
+
+
+def _left_out_by_the_paper() -> tuple[str, ...]:
+    from howsure.sources.epoch import paper_leaves_out
+
+    return tuple(paper_leaves_out())
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "default",
+            "learned priors, noise of each benchmark, known standard errors, floors and ceilings",
+            _solve_default,
+            reference="all",
+            has_ridge=False,
+            most_dimensions=2,
+            keeps_overlaps=False,
+        ),
+        Preset(
+            "paper",
+            "the objective of A Rosetta Stone for AI Benchmarks, and its choice of scores",
+            _solve_paper,
+            since="2022-11-01",
+            duplicates="max",
+            left_out=_left_out_by_the_paper,
+            uses_floors=False,
+        ),
+        Preset(
+            "seed",
+            "the paper's objective with the filtering rules of its first code: minimum of duplicates, all years, no OSUniverse, no o3-mini and o4-mini on SWE-Bench",
+            _solve_paper,
+            since="",
+            duplicates="min",
+            left_out=lambda: ("OSUniverse",),
+            left_out_scores=(("o3-mini*", "SWE-Bench*"), ("o4-mini*", "SWE-Bench*")),
+            uses_floors=False,
+        ),
+        Preset(
+            "eci",
+            "as Epoch's Capabilities Index: families as models, floors and ceilings, no superseded benchmarks, two models at 130 and 150",
+            _solve_eci,
+            since="2023-01-01",
+            duplicates="max",
+            by_family=True,
+            anchor_models={"Claude 3.5 Sonnet": 130, "GPT-5": 150},
+            resample="models",
+            needs_floors=True,
+            drops_superseded=True,
+        ),
+    )
 }

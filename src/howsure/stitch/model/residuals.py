@@ -28,10 +28,9 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import expit, ndtri
 
-from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.noise import expected
-from howsure.stitch.model.problem import Problem, sampling_variance
-from howsure.stitch.model.solutions import Solution
+from howsure.stitch.model.problem import Floats, Ints, Problem, sampling_variance
+from howsure.stitch.model.solver import Solution
 
 __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
 

@@ -14,9 +14,8 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.model.anchors import Constraint
-from howsure.stitch.model.layout import Bools, Floats
-from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.solutions import Solution
+from howsure.stitch.model.problem import Bools, Floats, Problem
+from howsure.stitch.model.solver import Solution
 from howsure.stitch.scale import Scale, fit, solve_again
 from howsure.stitch.sensitivity.crossvalidation import (
     DEFAULT,

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, logit
 
-from howsure.stitch.model.layout import Bools, Floats, Ints
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import Bools, Floats, Ints, Problem
 
 __all__ = [
     "benchmark_mean",

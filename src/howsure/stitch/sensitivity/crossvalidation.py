@@ -13,12 +13,10 @@ from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
 from howsure.stitch.model.anchors import AnchorBenchmark, most_used
-from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.layout import Bools, Floats, Ints
-from howsure.stitch.model.noise import expected
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.noise import expected, solve_hierarchy
+from howsure.stitch.model.problem import Bools, Floats, Ints, Problem
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
-from howsure.stitch.model.solutions import Solution, solve_ridge
+from howsure.stitch.model.solver import Solution, solve_ridge
 from howsure.stitch.sensitivity import baselines
 from howsure.tables.frames import parts_of
 

@@ -14,12 +14,9 @@ import numpy as np
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align
-from howsure.stitch.model.connectivity import find_parts
-from howsure.stitch.model.families import single_names
-from howsure.stitch.model.kernels import fit as minimise
-from howsure.stitch.model.layout import Bools, Floats, Ints, Prior
-from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
+from howsure.stitch.model.problem import Bools, Floats, Ints, Prior, Problem, find_parts, single_names
+from howsure.stitch.model.solver import MOST_ITERATIONS, Solution
+from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.sensitivity.variants import BaselineFit, Variant
 
 __all__ = ["drop_benchmarks", "leave_benchmarks_out", "leave_organisations_out", "refit_without"]

@@ -21,10 +21,9 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import t_quantile
 from howsure.stats.multiplicity import benjamini_hochberg
 from howsure.stitch.model.curves import residual_frame
-from howsure.stitch.model.kernels import fit as minimise
-from howsure.stitch.model.layout import Bools, Floats, Ints, Prior, Rows
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import Bools, Floats, Ints, Prior, Problem, Rows
 from howsure.stitch.model.residuals import PredictedScores, ResidualProcess, fit_residuals
+from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.scale import Scale, solve_again
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.model.anchors import Aligned
-from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.layout import Bools, Floats
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.problem import Bools, Floats, Problem
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.crossvalidation import (
     ALL_SPLITS,

@@ -9,11 +9,10 @@ import numpy as np
 
 from howsure.stitch.cleaning import DUPLICATES
 from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, most_used
-from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.kernels import fit as minimise
-from howsure.stitch.model.layout import Floats
-from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution, solve_ridge
+from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.problem import Floats, Problem
+from howsure.stitch.model.solver import MOST_ITERATIONS, Solution, solve_ridge
+from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.crossvalidation import DEFAULT, DEFAULT_2D, PAPER, RASCH
 from howsure.stitch.sensitivity.variants import BaselineFit, Variant

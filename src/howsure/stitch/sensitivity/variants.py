@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from howsure.stats.trends import is_frontier
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR
-from howsure.stitch.model.layout import Floats
+from howsure.stitch.model.problem import Floats
 
 __all__ = ["BaselineFit", "Variant", "frontier_slopes", "variant_frame"]
 
