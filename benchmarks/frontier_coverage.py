@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.stitch.forecasting.frontier_process import frontier_coverage
+from howsure.stitch.forecasting.frontier import frontier_coverage
 
 __all__ = ["measure"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.compute import replicate
-from howsure.horizon.learning_curves.fits import fit_batch
+from howsure.horizon.learning_curves.curves import fit_batch
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.horizon.simulator import simulate
 

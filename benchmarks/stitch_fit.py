@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark
-from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.fits import MOST_ITERATIONS, solve_hierarchy, solve_ridge
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import draw_replicates
-from howsure.stitch.model.solver import MOST_ITERATIONS, fit, solve_ridge
+from howsure.stitch.model.solver import fit
 from howsure.stitch.simulator import simulate
 
 REFITS, REPLICATES, ROUNDS = 100, 2_000, 5

@@ -17,10 +17,9 @@ import numpy as np
 
 from howsure.sources import read
 from howsure.stitch.model.anchors import AnchorBenchmark
-from howsure.stitch.model.noise import expected, solve_hierarchy
+from howsure.stitch.model.fits import expected, solve_hierarchy, solve_ridge
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.residuals import fit_residuals
-from howsure.stitch.model.solver import solve_ridge
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.sensitivity.crossvalidation import SPLITS, folds_of, make_parts
 from howsure.tables import Scores

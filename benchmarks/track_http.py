@@ -102,7 +102,7 @@ def _openai(address: str, turns: int) -> None:
 
 def _run_with(model: str) -> Callable[[str, int], None]:
     def play(address: str, turns: int) -> None:
-        from howsure.track.running.model_runs import run_model
+        from howsure.track.running.playing import run_model
 
         with tempfile.TemporaryDirectory() as folder:
             done = run_model(

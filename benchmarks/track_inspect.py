@@ -37,7 +37,7 @@ def _bare(folder: str, n_samples: int) -> None:
 
 
 def _careful(folder: str, n_samples: int) -> None:
-    from howsure.track.running.model_runs import run_model
+    from howsure.track.running.playing import run_model
 
     run_model("howsure/oracle", out=folder, n_samples=n_samples)
 
@@ -45,8 +45,8 @@ def _careful(folder: str, n_samples: int) -> None:
 def _careless(folder: str, n_samples: int) -> None:
     from inspect_ai import eval as run_eval
 
-    from howsure.track.running.records import Record
     from howsure.track.running.registry import track_the_stat
+    from howsure.track.running.task import Record
 
     Record.mark = {}  # type: ignore[method-assign, assignment]
     run_eval(track_the_stat(samples=n_samples), model="howsure/oracle", display="none", log_dir=folder, max_samples=20)

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from howsure.track.game.simulated_players import Memory
-from howsure.track.resampling import median_turns
-from howsure.track.survival import GameEnds, average_turns, survival_of
+from howsure.track.survival import GameEnds, average_turns, median_turns, survival_of
 
 __all__ = ["measure"]
 

@@ -299,14 +299,14 @@ def test_a_full_disk_is_told_in_one_line():
 def test_a_run_that_wrote_nothing_on_a_full_disk_says_so(monkeypatch, tmp_path):
     """Inspect logs that it cannot write its log, and ends without an exception."""
     pytest.importorskip("inspect_ai")
-    from howsure.track.running import model_runs
+    from howsure.track.running import playing
 
     run = InspectRun(tmp_path, "mark", "shelf")
     run.folder.mkdir()
     with pytest.raises(InputError, match="no game was played"):
-        model_runs._finished(run, 4)
-    monkeypatch.setattr(model_runs.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        playing._finished(run, 4)
+    monkeypatch.setattr(playing.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
     with pytest.raises(
         InputError, match=r"the disk is full \(0 bytes are left\). Make room; the same command continues"
     ):
-        model_runs._finished(run, 4)
+        playing._finished(run, 4)

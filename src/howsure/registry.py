@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import howsure.horizon.asking.registry
+import howsure.horizon.asking.task
 import howsure.running.http_provider
 import howsure.study.judging.task
 import howsure.track.running.registry  # noqa: F401

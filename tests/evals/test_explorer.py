@@ -176,7 +176,7 @@ def test_cost_has_the_clustered_interval_of_its_item_means(opened):
 
 
 def test_cost_per_success_is_that_of_compare(opened):
-    ratio = pytest.importorskip("howsure.evals.costs", reason="costs are not compared yet").ratio
+    ratio = pytest.importorskip("howsure.evals.comparison", reason="costs are not compared yet").ratio
 
     attempts = attempts_of()
     page = opened(attempts)

@@ -9,9 +9,8 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.evals.gate_history import append_history, read_history
 from howsure.evals.gate_simulation import gate_coverage
-from howsure.evals.gating import gate, read_suite
+from howsure.evals.gating import append_history, gate, read_history, read_suite
 from howsure.tables import Attempts
 
 BANKS = Path(__file__).parents[3] / "shared/data/items"
@@ -226,7 +225,7 @@ def test_two_processes_may_append_at_once(tmp_path):
     path = tmp_path / "history.jsonl"
     code = f"""
 import polars as pl, howsure
-from howsure.evals.gate_history import append_history
+from howsure.evals.gating import append_history
 one = pl.DataFrame({{"subject": ["m"] * 4, "task": list("abcd"), "score": [1.0, 0, 1, 0]}})
 found = howsure.gate(one, one)
 for _ in range(15): append_history({str(path)!r}, found)

@@ -7,9 +7,8 @@ import pytest
 import howsure
 from howsure.errors import InputError
 from howsure.evals.comparison import compare
-from howsure.evals.pooling import pooled_means
 from howsure.evals.simulator import simulate
-from howsure.evals.summaries import summary
+from howsure.evals.summaries import pooled_means, summary
 from howsure.tables import Attempts
 
 

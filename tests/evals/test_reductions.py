@@ -9,7 +9,7 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.evals.reductions import best_of, count_errors, majority_of, pass_all, pass_any, reduce_attempts
+from howsure.evals.variants import best_of, count_errors, majority_of, pass_all, pass_any, reduce_attempts
 from howsure.tables import Attempts
 
 

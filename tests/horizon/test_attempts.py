@@ -10,10 +10,8 @@ import pytest
 
 from horizon.people import people
 from howsure.errors import InputError, OptionError
-from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, SharedTasks, from_learners
 from howsure.horizon.attempt_horizon.horizons import HorizonSettings, attempt_horizons, horizons_on
-from howsure.horizon.attempt_horizon.resampling import from_learners
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance
 from howsure.sources import read

@@ -11,11 +11,20 @@ from scipy.special import ndtr, xlog1py, xlogy
 from horizon.people import people
 from howsure.errors import InputError, OptionError
 from howsure.horizon.learning_curves import kernels
-from howsure.horizon.learning_curves.bands import interval, reached, whole_band
-from howsure.horizon.learning_curves.curves import fit_curves
+from howsure.horizon.learning_curves.curves import (
+    THIN,
+    LearnerEffect,
+    Support,
+    _best,
+    contest,
+    fit_batch,
+    fit_curves,
+    interval,
+    reached,
+    resample,
+    whole_band,
+)
 from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_of, to_base_rate
-from howsure.horizon.learning_curves.fits import THIN, Support, _best, contest, fit_batch, resample
-from howsure.horizon.learning_curves.learner_effect import LearnerEffect
 from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.tables import Attempts
 

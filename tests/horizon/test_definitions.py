@@ -17,7 +17,7 @@ from howsure.horizon.attempt_horizon.definitions import (
     matching,
     regression,
 )
-from howsure.horizon.attempt_horizon.definitions.rising import reach, reach_plainly, rise
+from howsure.horizon.attempt_horizon.definitions.matching import reach, reach_plainly, rise
 from howsure.horizon.simulator import draw_suite, simulate
 
 LEVELS = np.array([0.5, 0.8])

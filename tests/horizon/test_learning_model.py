@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.horizons import attempt_horizons
-from howsure.horizon.attempt_horizon.interval_coverage import DESIGNS, simulate_study
+from howsure.horizon.interval_coverage import DESIGNS, simulate_study
 from howsure.horizon.learning_curves import learning_model
 from howsure.horizon.learning_curves.held_out_learners import _fit_tracing, crossvalidate_learners
 from howsure.horizon.learning_curves.learning_model import (

@@ -7,11 +7,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.novices.answers import collect_novices
-from howsure.horizon.novices.key import NovicesKey
-from howsure.horizon.novices.pages import NovicePages, make_pages
+from howsure.horizon.novices.answers import collect_novices, review_item
+from howsure.horizon.novices.pages import NovicePages, NovicesKey, make_pages
 from howsure.horizon.novices.rehearsal import fill_in_pages
-from howsure.horizon.novices.review_texts import review_item
 from howsure.horizon.reviewing import add_reviews
 from howsure.horizon.task_bank import make_tasks, read_tasks
 from howsure.people import GameScreen, build_page, canonical, digest, read_page

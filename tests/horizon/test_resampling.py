@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
-from howsure.horizon.attempt_horizon.resampling import (
+from howsure.horizon.attempt_horizon.estimator import (
+    HorizonEstimator,
     VarianceSource,
     draw_families_and_tasks,
     from_families,

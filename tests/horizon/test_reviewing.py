@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.novices.answers import Novices
-from howsure.horizon.novices.review_texts import Written, review_table
+from howsure.horizon.novices.answers import Novices, Written, review_table
 from howsure.horizon.reviewing import add_reviews, make_review_pages, write_review_pages
 from howsure.horizon.task_bank import Task, make_tasks
 from howsure.people import Item

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from howsure.errors import OptionError
-from howsure.horizon.attempt_horizon.common_tasks import shared_tasks
+from howsure.horizon.attempt_horizon.estimator import shared_tasks
 from howsure.horizon.simulator import SUITES, draw_suite, simulate, suite_of
 from howsure.sources import read, recognise
 from howsure.tables import Attempts

@@ -13,12 +13,11 @@ from howsure import sources
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import count_table
-from howsure.horizon.time_horizon.curves import SuccessCurves, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, fit_curves, horizon, robust_ends, timed
 from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.horizons import TimeHorizons, time_horizons
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
 from howsure.horizon.time_horizon.simulator import simulate_time
-from howsure.horizon.time_horizon.states import horizon
 
 SHARED = Path(__file__).parents[2] / "../shared"
 MODELS = {"weak": 4.0, "middle": 40.0, "strong": 240.0}

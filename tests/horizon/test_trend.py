@@ -9,12 +9,11 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.horizon.time_horizon.charts import _apart
-from howsure.horizon.time_horizon.curves import draw_curves, fit_curves, timed
+from howsure.horizon.time_horizon.curves import draw_curves, fit_curves, horizon, timed
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons, read_releases
 from howsure.horizon.time_horizon.simulator import simulate_time
-from howsure.horizon.time_horizon.states import horizon
 
 PUBLISHED = Path(__file__).parents[2] / "../shared/data/metr/published_horizons_1_0.yaml"
 DAY = datetime.date(2020, 1, 1)

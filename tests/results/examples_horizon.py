@@ -46,7 +46,7 @@ from howsure.horizon import (
     time_horizons,
 )
 from howsure.horizon.asking.replies import REPLIES
-from howsure.horizon.novices.review_texts import review_table
+from howsure.horizon.novices.answers import review_table
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.time_horizon.sensitivity import Sensitivity
 from howsure.horizon.time_horizon.simulator import simulate_people, simulate_spending, simulate_time

@@ -2,9 +2,9 @@
 
 from howsure.estimates import Estimate
 from howsure.evals import simulate
-from howsure.evals.pooling import PooledModel, pooled_means
 from howsure.evals.real_banks import SequenceCheck, sequences_on_banks
 from howsure.evals.stopping import Watch, WatchedDifference, WatchedRun
+from howsure.evals.summaries import PooledModel, pooled_means
 from howsure.results import Provenance
 
 from .registry import example

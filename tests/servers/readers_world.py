@@ -10,7 +10,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 from howsure.people import GameScreen, canonical, digest, read_page, read_pages
-from howsure.study.packet.rehearsal import fill_in
+from howsure.study.packet.simulated_raters import fill_in
 from howsure.study.protocol import Study
 from howsure.study.simulator import Crowd, simulate
 from howsure.track.game.sequence import Setting

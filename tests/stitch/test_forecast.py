@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
 from howsure.stats.trends import is_frontier
-from howsure.stitch.forecasting.backtest import backtest, hold_out, refit_before
-from howsure.stitch.forecasting.breaks import find_break
+from howsure.stitch.forecasting.backtest import (
+    FEWEST_POINTS,
+    SHAPES,
+    backtest,
+    best_break,
+    find_break,
+    hold_out,
+    knots_between,
+    refit_before,
+)
 from howsure.stitch.forecasting.frontier import Dated, dates_of, fit_trend, frontier_frame, years_of
 from howsure.stitch.forecasting.frontier_forecast import forecast
 from howsure.stitch.forecasting.saturation import crossing, saturate, saturation_frame
-from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from howsure.stitch.scale import Scale, fit
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch.forecasting.frontier import Dated, years_of
-from howsure.stitch.forecasting.frontier_process import (
+from howsure.stitch.forecasting.frontier import (
     AHEAD,
     FRONTIERS,
+    Dated,
     _draw_months,
     draw_frontier,
     frontier_coverage,
@@ -18,6 +18,7 @@ from howsure.stitch.forecasting.frontier_process import (
     horizon_errors,
     simulate_frontier,
     summarise_horizons,
+    years_of,
 )
 
 MONTHS = np.arange(1, 25) / 12
@@ -77,8 +78,8 @@ def test_one_shape_is_the_regression_of_a_textbook(monkeypatch):
     # without deviations and bends the draws are those of the t prediction interval of least squares
     from howsure.stats.trends import fit_line
 
-    monkeypatch.setattr("howsure.stitch.forecasting.frontier_process._LASTING", ())
-    monkeypatch.setattr("howsure.stitch.forecasting.frontier_process._BENDS", (0.0,))
+    monkeypatch.setattr("howsure.stitch.forecasting.frontier._LASTING", ())
+    monkeypatch.setattr("howsure.stitch.forecasting.frontier._BENDS", (0.0,))
     rng = np.random.default_rng(1)
     past = -(np.arange(15) + 0.5) / 12
     newest = 0.7 * past + 0.2 * rng.normal(size=15)

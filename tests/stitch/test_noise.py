@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from howsure import sources
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.noise import LEAST_SD, ScoreNoise, _correlation, _shrunk, expected, solve_hierarchy
+from howsure.stitch.model.fits import LEAST_SD, ScoreNoise, _correlation, _shrunk, expected, solve_hierarchy
 from howsure.stitch.model.problem import sampling_variance
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate

@@ -8,7 +8,7 @@ from howsure.errors import OptionError
 from howsure.stitch import fit, simulate, validate
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model import residuals
-from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.fits import solve_hierarchy
 from howsure.stitch.model.residuals import STRENGTHS, PredictedScores, ResidualProcess, fit_residuals
 from howsure.stitch.prediction import intervals_of
 from howsure.tables import Scores
@@ -50,7 +50,7 @@ def test_a_linear_model_is_predicted_as_by_the_textbook(problem):
     solution = solve_hierarchy(problem)
     alone = ResidualProcess(solution, dict.fromkeys(STRENGTHS, 0.0), np.zeros(len(problem.benchmarks)))
     found = alone.predict(problem.model, problem.benchmark)
-    from howsure.stitch.model.noise import expected
+    from howsure.stitch.model.fits import expected
     from howsure.stitch.model.solver import spread
 
     value, share = expected(solution.rows, solution.theta)

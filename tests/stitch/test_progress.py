@@ -9,18 +9,20 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.results import Provenance
-from howsure.stitch.forecasting.efficiency import (
+from howsure.stitch.forecasting.scaling import (
+    QUANTITIES,
     Coefficients,
     Computed,
     as_published,
     calendar_years,
     explained,
     jointly,
+    progress,
     ratio,
+    separate,
     size_families,
     two_stages,
 )
-from howsure.stitch.forecasting.scaling import QUANTITIES, progress, separate
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
 from howsure.tables import Scores

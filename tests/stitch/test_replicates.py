@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from howsure.stitch.model.anchors import align, hold_reference
-from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.fits import solve_hierarchy, solve_ridge
 from howsure.stitch.model.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
-from howsure.stitch.model.solver import solve_ridge
 
 
 @pytest.fixture(scope="module")

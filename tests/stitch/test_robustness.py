@@ -14,24 +14,24 @@ from howsure.errors import InputError, OptionError
 from howsure.stitch.model.anchors import AnchorBenchmark, choose_constraint
 from howsure.stitch.model.replicates import PRESETS
 from howsure.stitch.scale import fit
-from howsure.stitch.sensitivity.analysis import robustness
-from howsure.stitch.sensitivity.charts import draw_path
-from howsure.stitch.sensitivity.crossvalidation import DEFAULT, METHODS, PAPER, PREDICTED
-from howsure.stitch.sensitivity.influence import (
-    drop_benchmarks,
-    leave_benchmarks_out,
-    leave_organisations_out,
-    refit_without,
-)
-from howsure.stitch.sensitivity.sentences import FACTORS
-from howsure.stitch.sensitivity.settings import (
+from howsure.stitch.sensitivity.analysis import (
     STRENGTHS,
+    BaselineFit,
     change_anchor,
     change_duplicates,
     change_model,
     change_strength,
+    drop_benchmarks,
+    frontier_slopes,
+    leave_benchmarks_out,
+    leave_organisations_out,
+    refit_without,
+    robustness,
+    variant_frame,
 )
-from howsure.stitch.sensitivity.variants import BaselineFit, frontier_slopes, variant_frame
+from howsure.stitch.sensitivity.charts import draw_path
+from howsure.stitch.sensitivity.crossvalidation import DEFAULT, METHODS, PAPER, PREDICTED
+from howsure.stitch.sensitivity.sentences import FACTORS
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 

@@ -7,9 +7,8 @@ from scipy.special import expit, logit
 
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark
-from howsure.stitch.model.noise import solve_hierarchy
+from howsure.stitch.model.fits import solve_hierarchy, solve_ridge
 from howsure.stitch.model.replicates import half_disagreement
-from howsure.stitch.model.solver import solve_ridge
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores

@@ -11,9 +11,8 @@ from howsure.errors import InputError, OptionError
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.reliability import cronbach_alpha
 from howsure.study.analysis import analyze
-from howsure.study.scoring.domains import Order
-from howsure.study.scoring.fidelity import score
-from howsure.study.scoring.pair_data import ModelScores, Raters
+from howsure.study.scoring.fidelity import ModelScores, Raters, score
+from howsure.study.scoring.findings import Order
 from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.study.verdict import Criterion

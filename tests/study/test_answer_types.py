@@ -16,7 +16,7 @@ from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
 from howsure.stats.spans import simulate_spans
 from howsure.study.answer_types import AnswerAnalysis, mean_rating, read_answers
-from howsure.study.scoring.pooling import few_raters
+from howsure.study.scoring.fidelity import few_raters
 from howsure.study.sections import answer_tables
 from howsure.tables import Ratings, Votes
 
@@ -217,11 +217,11 @@ def test_clusters_of_the_tables_reach_judges_and_estimates():
 )
 def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path):
     """Also with items that are shown again: their answers are told and not counted."""
-    from howsure.study import presets, study_files
+    from howsure.study import presets, protocol
     from howsure.study.packet import building, simulated_raters
     from howsure.study.scoring.collection import collect
 
-    given = study_files.read_study(presets.init(tmp_path / "study", preset)[0])
+    given = protocol.read_study(presets.init(tmp_path / "study", preset)[0])
     items = given.model_copy(update={"repeats": 2})
     building.build(items, n_raters=6, salt="0123456789abcdef").save(tmp_path / "packet")
     simulated_raters.rate_items(tmp_path / "packet", seed=1).save_answers(tmp_path / "answers")

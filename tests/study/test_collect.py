@@ -12,7 +12,7 @@ from howsure.study.packet.building import build
 from howsure.study.protocol import Study
 from howsure.study.scoring.collection import collect, live_signs
 from howsure.study.scoring.exclusions import check_raters
-from howsure.study.scoring.pair_data import Raters
+from howsure.study.scoring.fidelity import Raters
 from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, first_slot, perfect, rate, rate_all, small_study

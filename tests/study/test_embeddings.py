@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from howsure.errors import InputError, OptionError
 from howsure.study.judging.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
-from howsure.study.scoring.pair_data import ModelScores
+from howsure.study.scoring.fidelity import ModelScores
 from study.judging import small_study
 
 STUDY = small_study(3)

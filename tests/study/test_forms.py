@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from howsure.errors import InputError, OptionError
+from howsure.study.item_studies import read_study
 from howsure.study.packet.building import build
 from howsure.study.packet.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
 from howsure.study.presets import init
 from howsure.study.protocol import Study
-from howsure.study.study_files import read_study
 
 from .study_examples import EXAMPLE, perfect, small_study
 

@@ -17,14 +17,13 @@ import yaml
 from howsure.errors import InputError
 from howsure.people import digest
 from howsure.people.words import Words, read_words
-from howsure.study.item_studies import ItemStudy
+from howsure.study.item_studies import ItemStudy, read_study
 from howsure.study.packet.building import StudyPacket, build
 from howsure.study.packet.preflight import check
 from howsure.study.packet.simulated_raters import ItemCrowd, rate_items
 from howsure.study.presets import PRESETS, init, preset_text, study_schema
 from howsure.study.protocol import Study
 from howsure.study.scoring.collection import collect
-from howsure.study.study_files import read_study
 from howsure.tables import Ratings, Votes
 
 from .item_walk import heading, walk

@@ -3,7 +3,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.study.scoring.exclusions import Rules, check_raters
-from howsure.study.scoring.pair_data import Raters
+from howsure.study.scoring.fidelity import Raters
 from howsure.tables import Ratings
 
 from .study_examples import small_study

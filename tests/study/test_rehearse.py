@@ -5,7 +5,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.study.packet.building import build
-from howsure.study.packet.rehearsal import fill_in
+from howsure.study.packet.simulated_raters import fill_in
 from howsure.study.protocol import Study
 from howsure.study.scoring.collection import collect
 from howsure.study.simulator import Crowd, simulate

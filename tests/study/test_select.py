@@ -11,7 +11,7 @@ import yaml
 from howsure.errors import InputError, OptionError
 from howsure.study.packet.selection import LEVELS, select
 from howsure.study.protocol import Study
-from howsure.study.scoring.pair_data import ModelScores
+from howsure.study.scoring.fidelity import ModelScores
 
 PERSONA = Path(__file__).parents[2] / "../shared/data/ratings/persona_model_scores.csv"
 

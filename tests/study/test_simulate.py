@@ -11,17 +11,18 @@ from howsure.errors import OptionError
 from howsure.stats.components import variance_components
 from howsure.stats.reliability import intraclass
 from howsure.study.packet.building import build
-from howsure.study.packet.simulated_answers import (
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
+from howsure.study.scoring.fidelity import PFI, ModelScores, Raters, score
+from howsure.study.simulator import (
+    Crowd,
     fidelity_of,
     honest_answers,
     kept_answers,
+    placeholder_study,
     random_answers,
+    simulate,
     slot_answers,
 )
-from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
-from howsure.study.scoring.fidelity import PFI, score
-from howsure.study.scoring.pair_data import ModelScores, Raters
-from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.tables import Ratings
 
 from .study_examples import small_study

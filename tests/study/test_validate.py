@@ -19,7 +19,7 @@ from howsure.study.judging.labelling import estimate
 from howsure.study.judging.ratings import Orders
 from howsure.study.judging.simulator import simulate_judge
 from howsure.study.judging.validation import Lengths, validate
-from howsure.study.scoring.pair_data import ModelScores
+from howsure.study.scoring.fidelity import ModelScores
 from howsure.tables import Ratings
 from study.judging import small_study
 

@@ -2,7 +2,6 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.study.sentences import time_words
 from howsure.study.verdict import (
     CRITERIA,
     Criterion,
@@ -11,6 +10,7 @@ from howsure.study.verdict import (
     overall,
     read_criteria,
     require_criterion,
+    time_words,
 )
 
 

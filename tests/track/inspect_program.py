@@ -12,7 +12,7 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 def do(job):
     from howsure.track.game.sequence import Setting
-    from howsure.track.running.model_runs import run_model
+    from howsure.track.running.playing import run_model
 
     setting = Setting(**job.pop("setting", {}))
     done = run_model(**job, setting=setting)

@@ -11,11 +11,10 @@ from howsure.track.game.players import player
 from howsure.track.game.rules import guess_kinds, play
 from howsure.track.game.sequence import Setting
 from howsure.track.game.simulated_players import Memory, simulate
-from howsure.track.resampling import median_turns
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
 from howsure.track.samples import GameSample, Samples
-from howsure.track.survival import GameEnds, average_turns, survival_of
+from howsure.track.survival import GameEnds, average_turns, median_turns, survival_of
 
 
 def game(seed, turns, failure=None, *, length=300, model="m", **more):

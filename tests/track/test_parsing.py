@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from howsure.track.game.parsing import is_right, parse, split_reasoning
+from howsure.track.game.prompts import is_right, parse, split_reasoning
 from howsure.track.game.statistics import VARIANTS
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.game.guessing import expected_random
 from howsure.track.game.players import player
 from howsure.track.game.sequence import Setting
+from howsure.track.game.simulated_players import expected_random
 from howsure.track.game.statistics import VARIANTS
 from howsure.track.running.playing import run_players
 

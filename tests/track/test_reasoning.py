@@ -173,7 +173,7 @@ def test_kept_reasoning_is_read_again_and_costs_input_tokens():
     [({"reasoning_effort": "huge"}, "reasoning_effort"), ({"reasoning_history": "all"}, "--keep-reasoning")],
 )
 def test_a_dial_that_does_not_exist_is_refused(tmp_path, config, words):
-    from howsure.track.running.model_runs import run_model
+    from howsure.track.running.playing import run_model
 
     with pytest.raises(OptionError, match=words):
         run_model("openai-api/test/m", out=tmp_path, config=config)

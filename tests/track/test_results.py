@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import ttest_rel
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
-from howsure.track.baselines import GUESSING, PEOPLE
 from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
 from howsure.track.samples import GameSample, Samples
+from howsure.track.survival import GUESSING, PEOPLE
 
 
 def games(turns, *, length=300, model="m", **more):

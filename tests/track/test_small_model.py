@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from howsure.track.game.guessing import expected_random
 from howsure.track.game.sequence import Setting
+from howsure.track.game.simulated_players import expected_random
 from howsure.track.samples import load_samples
 
 SERVER = Path(__file__).parents[1] / "servers" / "small_model.py"

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
-from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, shared_tasks
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates, SharedTasks, shared_tasks
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.corrections import corrected_rate, independent_trials

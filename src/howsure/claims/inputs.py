@@ -18,7 +18,7 @@ from howsure.horizon.time_horizon.published import read_releases
 from howsure.study.agreement import read_ratings
 from howsure.tables import Attempts, Ratings, Scores, Table
 from howsure.tables.frames import format_of, parts_of
-from howsure.track.running.reading import FILE, read_samples
+from howsure.track.running.logs import FILE, read_samples
 from howsure.track.samples import Samples
 
 __all__ = ["KEYS", "ClaimData", "tables_of"]

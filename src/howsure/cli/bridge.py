@@ -60,7 +60,7 @@ def track(
     """
     from howsure.bridges.games import learning_attempts, track_horizons
     from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
-    from howsure.track.running.reading import read_samples
+    from howsure.track.running.logs import read_samples
 
     samples = read_samples(inputs)
     with progress_bar("resampling", output.console) as progress:

@@ -30,7 +30,7 @@ MOST_PREDICTED = 60
 if TYPE_CHECKING:
     import polars as pl
 
-    from howsure.stitch.forecasting.breaks import BreakTest
+    from howsure.stitch.forecasting.backtest import BreakTest
 
 __all__ = ["check", "forecast", "lag", "map_horizons", "predict", "progress", "robustness", "validate"]
 

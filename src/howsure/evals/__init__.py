@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from howsure.evals.comparison import compare as compare
     from howsure.evals.explorer import Explorer as Explorer
     from howsure.evals.explorer import explore as explore
-    from howsure.evals.gate_history import GateHistory as GateHistory
-    from howsure.evals.gate_history import append_history as append_history
-    from howsure.evals.gate_history import read_history as read_history
     from howsure.evals.gate_simulation import GateCoverage as GateCoverage
     from howsure.evals.gate_simulation import gate_coverage as gate_coverage
     from howsure.evals.gating import GateDecision as GateDecision
+    from howsure.evals.gating import GateHistory as GateHistory
+    from howsure.evals.gating import append_history as append_history
     from howsure.evals.gating import gate as gate
+    from howsure.evals.gating import read_history as read_history
     from howsure.evals.interval_coverage import IntervalCoverage as IntervalCoverage
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.item_table import ItemTable as ItemTable
@@ -50,25 +50,25 @@ if TYPE_CHECKING:
     from howsure.evals.overviews import overview as overview
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
-    from howsure.evals.pooling import PooledModel as PooledModel
-    from howsure.evals.pooling import pooled_means as pooled_means
     from howsure.evals.real_banks import BankCoverage as BankCoverage
     from howsure.evals.real_banks import SequenceCheck as SequenceCheck
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
     from howsure.evals.real_banks import sequences_on_banks as sequences_on_banks
-    from howsure.evals.reductions import reduce_attempts as reduce_attempts
     from howsure.evals.simulator import simulate as simulate
     from howsure.evals.stopping import StopWhenKnown as StopWhenKnown
     from howsure.evals.stopping import Watch as Watch
     from howsure.evals.stopping import watch as watch
+    from howsure.evals.summaries import PooledModel as PooledModel
     from howsure.evals.summaries import Summary as Summary
+    from howsure.evals.summaries import pooled_means as pooled_means
     from howsure.evals.summaries import summary as summary
+    from howsure.evals.variants import reduce_attempts as reduce_attempts
     from howsure.evals.variants import select as select
 
 _HOMES = {
     "BankCoverage": "real_banks",
-    "PooledModel": "pooling",
-    "pooled_means": "pooling",
+    "PooledModel": "summaries",
+    "pooled_means": "summaries",
     "coverage_on_banks": "real_banks",
     "SequenceCheck": "real_banks",
     "sequences_on_banks": "real_banks",
@@ -79,7 +79,7 @@ _HOMES = {
     "Explorer": "explorer",
     "GateDecision": "gating",
     "GateCoverage": "gate_simulation",
-    "GateHistory": "gate_history",
+    "GateHistory": "gating",
     "IntervalCoverage": "interval_coverage",
     "ItemTable": "item_table",
     "Leaderboard": "leaderboards",
@@ -91,13 +91,13 @@ _HOMES = {
     "explore": "explorer",
     "items": "item_table",
     "leaderboard": "leaderboards",
-    "append_history": "gate_history",
+    "append_history": "gating",
     "gate": "gating",
     "gate_coverage": "gate_simulation",
     "overview": "overviews",
     "power": "planning",
-    "read_history": "gate_history",
-    "reduce_attempts": "reductions",
+    "read_history": "gating",
+    "reduce_attempts": "variants",
     "select": "variants",
     "simulate": "simulator",
     "summary": "summaries",

@@ -21,8 +21,7 @@ from howsure.charts import (
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.evals.comparison import Comparison
-    from howsure.evals.gate_history import GateHistory
-    from howsure.evals.gating import GateDecision
+    from howsure.evals.gating import GateDecision, GateHistory
     from howsure.evals.item_table import ItemTable
     from howsure.evals.leaderboards import Leaderboard
     from howsure.evals.overviews import LogOverview

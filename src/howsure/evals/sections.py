@@ -8,8 +8,7 @@ from typing import Any
 
 from howsure.estimates import Estimate, State, chance
 from howsure.evals.comparison import Comparison
-from howsure.evals.gate_history import GateHistory
-from howsure.evals.gating import GateDecision
+from howsure.evals.gating import GateDecision, GateHistory
 from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
 from howsure.evals.overviews import LogOverview, claims_of

@@ -11,8 +11,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.evals.item_means import ALL, CLUSTERS, Items, item_weights, items_of
-from howsure.evals.reductions import count_errors
-from howsure.evals.variants import aligned, numbered
+from howsure.evals.variants import aligned, count_errors, numbered
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
 from howsure.stats.means import Mean

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
+from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, GROUPS, Items, groups_of, items_of
 from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
+from howsure.stats._arrays import normal_quantile
+from howsure.stats.means import Bounds
+from howsure.stats.mixed import fit_effects, pool
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ALL", "GROUPS", "Summary", "SummaryRow", "groups_of", "summary"]
+__all__ = ["ALL", "GROUPS", "ModelRow", "PooledModel", "Summary", "SummaryRow", "groups_of", "pooled_means", "summary"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,4 +166,178 @@ def _row(items: Items, subject: str, level: float) -> SummaryRow:
         se=mean.se,
         design_effect=mean.design_effect,
         estimand=items.estimand,
+    )
+
+
+# One model of all scores: families, items, subjects × items and repeats as random effects, and evals partially pooled.
+
+
+_EQUAL = "the model takes variances as equal for all subjects and evals"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRow:
+    """One subject on one eval: the model's mean beside the design-based one."""
+
+    subject: str
+    task: str
+    mean: Estimate
+    design: Estimate
+    own_weight: float
+    remark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledModel(Result):
+    """Means from one model of all scores, beside the design-based means, and where the variance comes from.
+
+    Table ``model``: subject, task, mean (with _low, _high, _state) of the model, design (with _low, _high, _state), own_weight (share of
+    the eval's own mean in the model's mean) and remark (why the two differ). Table ``variance_shares``: source, share (with _low, _high,
+    _state) and variance.
+
+    Parameters
+    ----------
+    rows : tuple[ModelRow, ...]
+        One entry per subject and eval, and per subject over all evals.
+    shares : dict
+        Source of variance → its share in the variance of one attempt within an eval.
+    variances : dict
+        Source of variance → its variance.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "model"
+    rows: tuple[ModelRow, ...]
+    shares: dict[str, Estimate]
+    variances: dict[str, float]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``model`` and ``variance_shares``."""
+        rows = [
+            {"subject": r.subject, "task": r.task}
+            | columns_of(mean=r.mean)
+            | columns_of(design=r.design)
+            | {"own_weight": r.own_weight, "remark": r.remark}
+            for r in self.rows
+        ]
+        shares = [
+            {"source": name} | columns_of(share=share) | {"variance": self.variances[name]}
+            for name, share in self.shares.items()
+        ]
+        return {
+            "model": pl.DataFrame(rows, infer_schema_length=None),
+            "variance_shares": pl.DataFrame(shares, infer_schema_length=None),
+        }
+
+
+def pooled_means(
+    attempts: Attempts | Source, *, cluster: str = "task", weights: str = "evals", level: float = 0.95, seed: int = 0
+) -> PooledModel:
+    """Means of subjects on evals from one model of all scores (partial pooling), beside the design-based means.
+
+    The model has families, items, subjects × items and repeats as random effects within evals, with the same variances for all
+    subjects and evals, and draws a subject's mean on an eval towards what its other evals and the other subjects suggest. It uses
+    the items that all subjects tried. The design-based interval of `summary` assumes less and stays the check: ``remark`` says where
+    the two differ and why.
+
+    Parameters
+    ----------
+    attempts : Attempts, frame or path
+        One row per attempt.
+    cluster : {"task", "family", "domain", "none"}, default "task"
+        For the design-based intervals.
+    weights : {"evals", "items"}, default "evals"
+        Over several evals, what counts once.
+    level : float, default 0.95
+        Coverage of the intervals.
+    seed : int, default 0
+        For the draws behind the intervals of variance shares.
+
+    Returns
+    -------
+    PooledModel
+        With the tables ``model`` and ``variance_shares``.
+
+    Raises
+    ------
+    InputError
+        If fewer than three items were tried by all subjects.
+    """
+    attempts = Attempts.of(attempts)
+    (everything,) = items_of(attempts, ALL, cluster=cluster, weights=weights)
+    subjects = everything.subjects
+    frame = everything.frame.with_columns(pl.col("family").fill_null(pl.col("task")))
+    shared = frame.filter(pl.len().over("eval", "task") == len(subjects)).sort("eval", "task", "subject")
+    if (n_items := len(shared) // max(len(subjects), 1)) < 3:
+        raise InputError(f"{n_items} items were tried by all {len(subjects)} subjects; the model needs 3.")
+    means, n, spread = (
+        shared[name].cast(pl.Float64).to_numpy().reshape(n_items, -1).T for name in ("mean", "n", "spread")
+    )
+    items = shared.unique(["eval", "task"], keep="first", maintain_order=True)
+    family, evals = items["family"].to_numpy(), items["eval"].to_numpy()
+    effects = fit_effects(means, n, spread, family, evals, level=level, seed=seed)
+    names = list(dict.fromkeys(evals))
+    own, variance = np.empty((len(subjects), len(names))), np.empty((len(subjects), len(names)))
+    for column, name in enumerate(names):
+        is_in = evals == name
+        code = np.unique(family[is_in], return_inverse=True)[1]
+        own[:, column] = means[:, is_in].mean(axis=1)
+        variance[:, column] = [effects.sampling_variance(code, row) for row in n[:, is_in]]
+    pooled = pool(own, variance)
+    designs = {group.label: group for group in items_of(attempts, "domain", cluster=cluster)} if len(names) > 1 else {}
+    share = np.array([(evals == name).mean() if weights == "items" else 1 / len(names) for name in names])
+    has_more = cluster in ("task", "none") and effects.variances.get("family", 0.0) > 0
+    reason = "the model includes the variance between families, as --cluster family would" if has_more else _EQUAL
+    rows, bounds = [], everything.bounds
+    for position, subject in enumerate(subjects):
+        overall = float(own[position] @ share), float(np.sqrt(share**2 @ variance[position]))
+        rows.append(
+            _pooled_row(subject, ALL, *overall, everything.mean_of(subject, level).estimate, 1.0, level, reason, bounds)
+        )
+        for column, name in enumerate(names if len(names) > 1 else []):
+            found = float(pooled.means[position, column]), float(pooled.se[position, column])
+            design = designs[name].mean_of(subject, level).estimate
+            rows.append(
+                _pooled_row(
+                    subject, name, *found, design, float(pooled.weight[position, column]), level, reason, bounds
+                )
+            )
+    left_out = everything.frame.select("eval", "task").n_unique() - n_items
+    notes = [*everything.notes, *effects.notes]
+    if left_out:
+        notes.append(f"The model leaves out {left_out:,} items that not all subjects tried.")
+    if len(names) < 3 or len(subjects) < 2:
+        notes.append("With fewer than 3 evals or 2 subjects, means are not pooled over evals.")
+    settings = {"cluster": cluster, "weights": weights, "level": level}
+    provenance = Provenance.of(attempts, seed=seed, notes=notes, **settings)
+    return PooledModel(rows=tuple(rows), shares=effects.shares, variances=effects.variances, provenance=provenance)
+
+
+def _pooled_row(
+    subject: str,
+    task: str,
+    value: float,
+    se: float,
+    design: Estimate,
+    own_weight: float,
+    level: float,
+    reason: str,
+    bounds: Bounds,
+) -> ModelRow:
+    reach, (lowest, highest) = normal_quantile(level) * se, bounds or (-np.inf, np.inf)
+    value = min(max(value, lowest), highest)
+    mean = Estimate(value, max(value - reach, lowest), min(value + reach, highest), level)
+    remarks = []
+    if design.width and mean.width:
+        if own_weight < 0.9 and abs(value - (design.value or 0.0)) > design.width / 8:
+            remarks.append(f"pooled: {1 - own_weight:.0%} of the mean comes from the other evals")
+        ratio = mean.width / design.width
+        if not 0.8 <= ratio <= 1.25:
+            which = "narrower" if ratio < 1 else "wider"
+            remarks.append(f"interval {which} than the design-based one: {reason if ratio > 1 else _EQUAL}")
+    return ModelRow(
+        subject=subject, task=task, mean=mean, design=design, own_weight=own_weight, remark="; ".join(remarks)
     )

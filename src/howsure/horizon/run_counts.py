@@ -22,6 +22,7 @@ __all__ = [
     "UNKNOWN_AS",
     "ModelCounts",
     "SpendingCells",
+    "check_success_rates",
     "count_table",
     "join_tasks",
     "model_counts",
@@ -515,3 +516,15 @@ def _arranged(frame: pl.DataFrame, notes: Sequence[str]) -> ModelCounts:
 
     squares = rectangle("squares") if "squares" in frame.columns else None
     return ModelCounts(tuple(models), tasks, rectangle("successes"), rectangle("n"), tuple(notes), squares)
+
+
+# Success rates at which horizons are read: shares between 0 and 1, everywhere.
+
+
+def check_success_rates(rates: Sequence[float]) -> None:
+    """Refuse an empty list, and a rate that is not a share between 0 and 1."""
+    if not rates:
+        raise OptionError("No success rate is given. 0.5 asks for what is done half of the time.")
+    for rate in rates:
+        if not 0 < rate < 1:
+            raise OptionError(f"Success rate {rate:g} is not between 0 and 1. Write 0.5 for 50 %.")

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
 from howsure.errors import OptionError
-from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, verification_by_domain
+from howsure.horizon.attempt_horizon.estimator import SharedTasks, verification_by_domain
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Bools, Floats, Ints

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch.model.noise import LEAST_SD
+from howsure.stitch.model.fits import LEAST_SD
 from howsure.stitch.model.problem import Problem, family_of
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of

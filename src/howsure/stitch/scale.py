@@ -30,7 +30,7 @@ from howsure.stitch.model.anchors import (
     hold_reference,
     linked,
 )
-from howsure.stitch.model.noise import ScoreNoise, expected
+from howsure.stitch.model.fits import ScoreNoise, Solution, expected
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import (
     Preset,
@@ -40,7 +40,6 @@ from howsure.stitch.model.replicates import (
     half_disagreement,
     preset_called,
 )
-from howsure.stitch.model.solver import Solution
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of

@@ -14,7 +14,7 @@ from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Opt
 from howsure.stitch.forecasting.frontier import Dated, fit_trend
 from howsure.stitch.forecasting.frontier_forecast import path_of
 from howsure.stitch.forecasting.saturation import Saturation, saturate
-from howsure.stitch.model.solver import RIDGE
+from howsure.stitch.model.fits import RIDGE
 from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit, prepared_for
 from howsure.tables import Scores
 

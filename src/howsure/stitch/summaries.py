@@ -21,10 +21,9 @@ from howsure.stats.replicates import (
     replicate_interval,
 )
 from howsure.stitch.model.anchors import Aligned
-from howsure.stitch.model.noise import expected
+from howsure.stitch.model.fits import Solution, expected
 from howsure.stitch.model.problem import Floats, Problem
 from howsure.stitch.model.replicates import ScaleReplicates
-from howsure.stitch.model.solver import Solution
 
 __all__ = [
     "benchmark_frame",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from howsure.study.interval_coverage import StudyCoverage as StudyCoverage
     from howsure.study.interval_coverage import coverage as coverage
     from howsure.study.item_studies import ItemStudy as ItemStudy
+    from howsure.study.item_studies import read_study as read_study
     from howsure.study.judging.attacks import JudgeAttacks as JudgeAttacks
     from howsure.study.judging.attacks import attack as attack
     from howsure.study.judging.bench import AnswerTexts as AnswerTexts
@@ -45,11 +46,11 @@ if TYPE_CHECKING:
     from howsure.study.packet.building import build as build
     from howsure.study.packet.preflight import Preflight as Preflight
     from howsure.study.packet.preflight import check as check
-    from howsure.study.packet.rehearsal import fill_in as fill_in
     from howsure.study.packet.selection import Selection as Selection
     from howsure.study.packet.selection import select as select
     from howsure.study.packet.simulated_raters import ItemCrowd as ItemCrowd
     from howsure.study.packet.simulated_raters import SimulatedAnswers as SimulatedAnswers
+    from howsure.study.packet.simulated_raters import fill_in as fill_in
     from howsure.study.packet.simulated_raters import rate_items as rate_items
     from howsure.study.planning.design import RatingDesign as RatingDesign
     from howsure.study.planning.plans import StudyPlan as StudyPlan
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from howsure.study.simulator import simulate as simulate
     from howsure.study.stopping import StudyStop as StudyStop
     from howsure.study.stopping import stop as stop
-    from howsure.study.study_files import read_study as read_study
     from howsure.study.verdict import Criterion as Criterion
     from howsure.study.verdict import read_criteria as read_criteria
 
@@ -111,7 +111,7 @@ _HOMES = {
     "build": "packet.building",
     "check": "packet.preflight",
     "collect": "scoring.collection",
-    "fill_in": "packet.rehearsal",
+    "fill_in": "packet.simulated_raters",
     "init": "presets",
     "judge": "judging.ratings",
     "measure_similarity": "judging.embeddings",
@@ -119,7 +119,7 @@ _HOMES = {
     "rate_items": "packet.simulated_raters",
     "read_criteria": "verdict",
     "read_ratings": "agreement",
-    "read_study": "study_files",
+    "read_study": "item_studies",
     "reliability": "agreement",
     "select": "packet.selection",
     "simulate": "simulator",

@@ -19,17 +19,25 @@ from howsure.stats.means import mean
 from howsure.stats.reliability import Scale
 from howsure.study.agreement import RATER_EFFECTS
 from howsure.study.answer_types import ANSWERS, AnswerAnalysis, Answers, analyze_answers, read_answers
-from howsure.study.item_studies import ItemStudy
+from howsure.study.item_studies import ItemStudy, read_study
 from howsure.study.protocol import DEFAULT_DIMENSIONS, Study
-from howsure.study.scoring.domains import EXPECTED, Order
 from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
-from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
-from howsure.study.scoring.findings import Findings, ScoringSettings, find, without_raters
-from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
-from howsure.study.scoring.pooling import RaterEffects, few_raters, rater_effects_of, row_means
-from howsure.study.sentences import sentence_of
-from howsure.study.study_files import read_study
-from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
+from howsure.study.scoring.fidelity import (
+    PFI,
+    ModelScores,
+    RaterEffects,
+    Raters,
+    Scored,
+    ScoredDimension,
+    few_raters,
+    is_pair,
+    pair_data_of,
+    rater_effects_of,
+    row_means,
+    score,
+)
+from howsure.study.scoring.findings import EXPECTED, Findings, Order, ScoringSettings, find, without_raters
+from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall, sentence_of
 from howsure.tables import Ratings, Table
 
 if TYPE_CHECKING:

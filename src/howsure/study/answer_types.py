@@ -36,10 +36,8 @@ from howsure.stats.system_differences import system_differences
 from howsure.study.agreement import clusters_used, coded, matrix_of, read_ratings
 from howsure.study.packet.design import AGAIN
 from howsure.study.scoring.exclusions import Rules, broken_rules
-from howsure.study.scoring.fidelity import is_pair
-from howsure.study.scoring.pair_data import Raters
-from howsure.study.scoring.pooling import few_raters, rater_effects_of
-from howsure.study.sentences import coefficient_words
+from howsure.study.scoring.fidelity import Raters, few_raters, is_pair, rater_effects_of
+from howsure.study.verdict import coefficient_words
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
 

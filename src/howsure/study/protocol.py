@@ -481,7 +481,8 @@ class Study(StudyParts):
 
         ``pairs`` may name another file, beside the first, that holds the pairs.
         """
-        from howsure.study.study_files import read_study
+
+        from howsure.study.item_studies import read_study
 
         found = read_study(path)
         if not isinstance(found, cls):

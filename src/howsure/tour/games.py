@@ -19,8 +19,8 @@ import polars as pl
 from howsure.errors import HowsureError
 from howsure.safe_io import write_atomic
 from howsure.track.game.sequence import Setting
+from howsure.track.running.logs import read_samples
 from howsure.track.running.playing import run_players
-from howsure.track.running.reading import read_samples
 from howsure.track.samples import Samples
 
 __all__ = ["LENGTH", "N_SAMPLES", "YARDSTICKS", "Games", "RunningGames", "has_inspect", "play_directly", "playing"]
@@ -113,7 +113,7 @@ def _as_models(samples: Samples, cast: Cast) -> Samples:
 
 
 def _play(folder: str, seed: str, *players: str) -> None:
-    from howsure.track.running.model_runs import run_model
+    from howsure.track.running.playing import run_model
 
     for name, own in _seeded(players, int(seed)):
         run_model(f"howsure/{name}", out=folder, setting=_SETTING, n_samples=N_SAMPLES, seed=own)

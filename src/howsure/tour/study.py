@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from howsure.study.analysis import Analysis, analyze
-from howsure.study.scoring.pair_data import ModelScores, Raters
+from howsure.study.scoring.fidelity import ModelScores, Raters
 from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, Truth, simulate
 from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from howsure.track.running.costs import RunEstimate as RunEstimate
     from howsure.track.running.costs import estimate_run as estimate_run
     from howsure.track.running.costs import estimate_tokens as estimate_tokens
-    from howsure.track.running.model_runs import run_model as run_model
+    from howsure.track.running.logs import read_samples as read_samples
     from howsure.track.running.playing import play_all as play_all
+    from howsure.track.running.playing import run_model as run_model
     from howsure.track.running.playing import run_players as run_players
-    from howsure.track.running.reading import read_samples as read_samples
     from howsure.track.samples import Samples as Samples
     from howsure.track.terminal import play_human as play_human
 
@@ -53,11 +53,11 @@ _HOMES = {
     "page": "browser:make_page",
     "play_all": "running.playing",
     "play_human": "terminal",
-    "read_samples": "running.reading",
+    "read_samples": "running.logs",
     "report": "results:report_games",
     "report_games": "results",
     "run": "running.playing:play_all",
-    "run_model": "running.model_runs",
+    "run_model": "running.playing",
     "run_players": "running.playing",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

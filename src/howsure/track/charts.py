@@ -12,15 +12,15 @@ from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
 from howsure.track.adaptive import posterior_of
-from howsure.track.game.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
+from howsure.track.game.rules import BROKEN_OFF, COMPLETE, NO_ANSWER
 from howsure.track.game.sequence import Setting
 from howsure.track.samples import DIRECT
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
     from howsure.track.adaptive import MedianLength
-    from howsure.track.baselines import Board
     from howsure.track.results import TrackResult, TrackRow
+    from howsure.track.survival import Board
 
 __all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_lengths", "draw_reasoning", "draw_survival"]
 

@@ -10,8 +10,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts, Column, Table
-from howsure.track.game.endings import ENDINGS, FAILURES, IS_CENSORED, ended_by
-from howsure.track.game.rules import ERROR_KINDS, ErrorKind, Game
+from howsure.track.game.rules import ENDINGS, ERROR_KINDS, FAILURES, IS_CENSORED, ErrorKind, Game, ended_by
 from howsure.track.game.sequence import STANDARD, Setting
 from howsure.track.game.statistics import statistic
 
@@ -44,7 +43,7 @@ class GameSample:
     """How one game went, and who played it under which conditions.
 
     ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game was interrupted
-    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game. ``marks`` has every turn where a game did not stop at the first error,
+    (`howsure.track.game.rules.FAILURES`). Tokens are those of the whole game. ``marks`` has every turn where a game did not stop at the first error,
     ``turn_ms`` how many milliseconds a person took for each.
     """
 

@@ -10,7 +10,6 @@ from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 from howsure.track.adaptive import MedianLength
-from howsure.track.baselines import Board
 from howsure.track.charts import (
     ERROR_WORDS,
     draw_averages,
@@ -22,6 +21,7 @@ from howsure.track.charts import (
 from howsure.track.differences import Contrast, PlayerDifference
 from howsure.track.results import TrackResult, TrackRow
 from howsure.track.samples import DIRECT
+from howsure.track.survival import Board
 
 __all__ = ["length_section", "track_sections"]
 

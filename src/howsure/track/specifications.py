@@ -7,11 +7,10 @@ import polars as pl
 from howsure.estimates import Estimate
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats, Ints
-from howsure.track.baselines import Board
 from howsure.track.differences import contrast, shared_games
-from howsure.track.game.endings import IS_CENSORED
+from howsure.track.game.rules import IS_CENSORED
 from howsure.track.samples import DIRECT
-from howsure.track.survival import GameEnds, average_turns, needs_assumption, survival_of
+from howsure.track.survival import Board, GameEnds, average_turns, needs_assumption, survival_of
 
 __all__ = ["board_label", "difference_under", "games_under", "turn_choices", "turns_under"]
 

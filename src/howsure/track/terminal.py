@@ -21,8 +21,8 @@ from howsure.track.game.prompts import for_people, turn_message
 from howsure.track.game.rules import Game, Referee
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import Step, shown, statistic, usual_name
+from howsure.track.running.logs import FILE, kept_in, locked
 from howsure.track.running.playing import SAMPLES
-from howsure.track.running.reading import FILE, kept_in, locked
 from howsure.track.samples import GameSample, Samples
 
 __all__ = ["Paused", "Screen", "play_human", "typed"]

@@ -7,8 +7,7 @@ from contextlib import suppress
 import pytest
 
 from howsure.horizon.task_bank.code_completion import FilledBlank, MendedLine, _swaps, fill_the_blank, find_the_bug
-from howsure.horizon.task_bank.evaluator import Halted, Program
-from howsure.horizon.task_bank.programs import ReferenceProgram, first_difference, passes
+from howsure.horizon.task_bank.evaluator import Halted, Program, ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.recipes import LEVELS
 
 RECIPES = [recipe for level in LEVELS for recipe in level]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from howsure.errors import OptionError
 from howsure.horizon.task_bank import DOMAINS, EVERYDAY, Task, families
+from howsure.horizon.task_bank.logic_puzzle import draw_grid, rounds
+from howsure.horizon.task_bank.pattern_recognition import LEVELS
 from howsure.horizon.task_bank.recipes import draw_program
 from howsure.horizon.task_bank.registry import family_of
-from howsure.horizon.task_bank.sequences import LEVELS
-from howsure.horizon.task_bank.sudoku import draw_grid, rounds
 from howsure.people.questions import TextQuestion
 from howsure.people.screens import GameScreen
 

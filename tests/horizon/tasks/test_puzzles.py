@@ -6,11 +6,8 @@ from itertools import permutations, product
 
 import pytest
 
-from howsure.horizon.task_bank.logic_puzzle import seating, sudoku
-from howsure.horizon.task_bank.pattern_recognition import letters, numbers, rows
-from howsure.horizon.task_bank.seating import SCENES
-from howsure.horizon.task_bank.sequences import LEVELS, continuations
-from howsure.horizon.task_bank.sudoku import draw_grid, solutions
+from howsure.horizon.task_bank.logic_puzzle import SCENES, draw_grid, seating, solutions, sudoku
+from howsure.horizon.task_bank.pattern_recognition import LEVELS, continuations, letters, numbers, rows
 
 
 def grids(side, height, width, given):

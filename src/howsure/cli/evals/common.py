@@ -53,8 +53,7 @@ class Choosing:
 
     def apply(self, attempts: Attempts, console: Console) -> Attempts:
         """The attempts that count; says what their scores are and what was left out."""
-        from howsure.evals.reductions import reduce_attempts
-        from howsure.evals.variants import select
+        from howsure.evals.variants import reduce_attempts, select
 
         chosen = select(attempts, where=self.where or (), only=self.only or (), exclude=self.exclude or ())
         counted = reduce_attempts(chosen, self.reduce or "mean")

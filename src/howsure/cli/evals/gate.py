@@ -100,7 +100,7 @@ def gate(
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(result.markdown() + "\n")
     if history:
-        from howsure.evals.gate_history import append_history, read_history
+        from howsure.evals.gating import append_history, read_history
 
         append_history(history, result, commit=commit or _commit())
         if output.out:
@@ -189,7 +189,7 @@ def _coverage(
 
 
 def _show_history(path: Path, output: Output) -> None:
-    from howsure.evals.gate_history import read_history
+    from howsure.evals.gating import read_history
 
     result = read_history(path)
     rows = [(r.position, r.time, r.commit[:12], r.eval, r.verdict, r.candidate, r.difference) for r in result.rows]

@@ -62,7 +62,7 @@ def summary(
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
     if mixed_model:
-        from howsure.evals.pooling import pooled_means
+        from howsure.evals.summaries import pooled_means
 
         pooled = pooled_means(attempts, cluster=cluster, weights=weights, level=level)
         output.console.notes(note for note in pooled.provenance.notes if note not in result.provenance.notes)

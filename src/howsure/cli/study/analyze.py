@@ -84,9 +84,9 @@ def analyze(
     """
     from howsure.study.analysis import Analysis
     from howsure.study.analysis import analyze as analyze_ratings
-    from howsure.study.scoring.domains import Order
-    from howsure.study.scoring.pair_data import ModelScores
-    from howsure.study.study_files import read_study
+    from howsure.study.item_studies import read_study
+    from howsure.study.scoring.fidelity import ModelScores
+    from howsure.study.scoring.findings import Order
     from howsure.study.verdict import CRITERIA, read_criteria
 
     beside = raters or _beside(ratings)
@@ -139,7 +139,7 @@ def _refuse_to_overwrite(out: Path | None, raters: Path | None) -> None:
 
 
 def _tell(found: Analysis, console: Console) -> None:
-    from howsure.study.sentences import blinding_words, lite_words, order_words, time_words
+    from howsure.study.verdict import blinding_words, lite_words, order_words, time_words
 
     statistics, everyone, level = found.findings.statistics, found.everyone.statistics, found.findings.settings.level
     has_two = found.has_exclusions

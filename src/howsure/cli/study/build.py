@@ -50,8 +50,8 @@ def build(
     Orders and slots come from the study's seed and are balanced over raters. key.json says which response was which; only you may
     read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
     """
+    from howsure.study.item_studies import read_study
     from howsure.study.packet.building import build as build_packet
-    from howsure.study.study_files import read_study
 
     if output.out is None:
         raise OptionError("Name the folder for the pages and the key: -o packet.")

@@ -41,8 +41,8 @@ def check(
         if schema:
             return
         raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
+    from howsure.study.item_studies import read_study
     from howsure.study.packet.preflight import check as check_study
-    from howsure.study.study_files import read_study
 
     found = check_study(read_study(study), n_raters=raters)
     for line in found.checks:

@@ -79,9 +79,9 @@ def _from_pages(files: list[Path], key: list[Path], pages: Path | None, *, stric
 def _from_forms(
     files: list[Path], mapping: list[Path], key: Path | None, study: Path | None, *, strict: bool
 ) -> CollectedRatings:
+    from howsure.study.item_studies import read_study
     from howsure.study.packet.building import StudyKey
     from howsure.study.packet.forms import collect_forms, read_mapping
-    from howsure.study.study_files import read_study
 
     opened = StudyKey.read(key) if key else None
     given = read_study(study) if study else None

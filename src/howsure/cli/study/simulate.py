@@ -55,8 +55,7 @@ def simulate(
     """
     from howsure.study.item_studies import ItemStudy
     from howsure.study.packet.building import KEY, StudyKey
-    from howsure.study.packet.rehearsal import fill_in
-    from howsure.study.packet.simulated_raters import ItemCrowd
+    from howsure.study.packet.simulated_raters import ItemCrowd, fill_in
     from howsure.study.protocol import Study
     from howsure.study.simulator import Crowd
     from howsure.study.simulator import simulate as draw

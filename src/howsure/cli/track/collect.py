@@ -30,7 +30,7 @@ def collect(
     from howsure.people import read_page
     from howsure.track.browser import collect_page
     from howsure.track.results import measure
-    from howsure.track.running.reading import FILE, kept_in, locked
+    from howsure.track.running.logs import FILE, kept_in, locked
 
     samples = collect_page(read_page(played), results)
     written: list[Path] = []

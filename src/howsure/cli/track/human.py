@@ -33,7 +33,7 @@ def human(
 
     Writes samples.csv and attempts.csv, which keep the games of all who play in this folder.
     """
-    from howsure.track.running.reading import FILE
+    from howsure.track.running.logs import FILE
     from howsure.track.terminal import play_human
 
     console = Console(is_quiet=quiet)

@@ -21,7 +21,7 @@ _KINDS = {"stale": "stale", "tie": "wrong tie rule", "rank": "one rank off", "ot
 
 def print_result(results: TrackResult, output: Output) -> None:
     """Print the tables, and JSON for programs."""
-    from howsure.track.baselines import GUESSING
+    from howsure.track.survival import GUESSING
 
     console = output.console
     console.notes(results.provenance.notes)
@@ -126,6 +126,6 @@ def _kind_share(row: TrackRow, kind: str) -> str:
 
 
 def _board(row: TrackRow | Gain | PlayerDifference) -> str:
-    from howsure.track.baselines import Board
+    from howsure.track.survival import Board
 
     return Board(row.variant, row.setting, row.length).title

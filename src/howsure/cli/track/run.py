@@ -16,7 +16,7 @@ from howsure.cli.track.printing import print_result
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.track.running.model_runs import ModelRun
+    from howsure.track.running.playing import ModelRun
 
 __all__ = ["app"]
 

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+import os
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+import polars as pl
 from inspect_ai import Task as InspectTask
 from inspect_ai import task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, Model, get_model
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from howsure.horizon.asking.logs import TASK
-from howsure.horizon.asking.scorer import JUDGE, answer_parts, task_score
-from howsure.horizon.asking.worked_examples import worked_examples
-from howsure.horizon.task_bank import Task, read_tasks
-from howsure.horizon.task_bank.instances import instance_seed, sample_id
-from howsure.running import Gate, Tokens, failure_of, keep_reply
+from howsure.horizon.asking.replies import REPLIES, UNFINISHED, scored
+from howsure.horizon.failure_modes import failure_mode
+from howsure.horizon.task_bank import Instance, Task, read_tasks
+from howsure.horizon.task_bank.rubric import ask_judge, combined, read_score
+from howsure.horizon.task_bank.suite import instance_seed, sample_id
+from howsure.running import Gate, Tokens, failure_of, keep_reply, read_logs
+from howsure.sources.inspect_format import Log
+from howsure.sources.inspect_format import Sample as LoggedSample
+from howsure.tables import Attempts
 
-__all__ = ["attempt_course", "attempt_task", "make_task", "name_tasks"]
+__all__ = [
+    "JUDGE",
+    "TASK",
+    "answer_parts",
+    "attempt_course",
+    "attempt_task",
+    "attempts_from_logs",
+    "course_part",
+    "latest_samples",
+    "make_task",
+    "name_tasks",
+    "replies_from_logs",
+    "task_score",
+    "worked_examples",
+]
 
 RIGHT, WRONG = "That is right.", "That is wrong."
 """What is told after an answer, as on novices' pages."""
@@ -158,3 +179,165 @@ def _sample(asked: Task, attempt: int, seed: int, suite: Sequence[Task], shots: 
         target=instance.answer or "",
         metadata={"task": asked.id, **about, "attempt": attempt, "seed": seed, "shots": shots, **told},
     )
+
+
+# The score of a reply: by the task's own check, by a judge with the task's rubric, or none where an expert has to say.
+
+
+JUDGE = "judge"
+_LONGEST = 300  # of a reply, in characters; the whole one is in the log's messages
+
+
+@scorer(metrics=[mean(), stderr(cluster="task")])
+def task_score(tasks: Sequence[Task], *, is_judged: bool = False, cache: bool = False) -> Scorer:
+    """0 to 1. A reply that is none, or that nobody judged, has no score; why is in the sample's metadata."""
+    by_id, gate = {task.id: task for task in tasks}, Gate() if is_judged else None
+
+    async def score(state: TaskState, target: Target) -> Score:
+        verdict = await _verdict(state, by_id[state.metadata["task"]], gate, cache=cache)
+        state.metadata["failure"] = verdict.failure
+        if "course" not in state.metadata:
+            state.metadata |= answer_parts(
+                by_id[state.metadata["task"]].instance(state.metadata["seed"]), state.output.completion
+            )
+        said: dict[str, Any] = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
+        if verdict.value is None:
+            return Score.unscored(reason=verdict.failure, **said)
+        return Score(value=verdict.value, **said)
+
+    return score
+
+
+def answer_parts(instance: Instance, text: str) -> dict[str, str | None]:
+    """The end of a reply, and what is wrong with it; short, so that a log's summary keeps them."""
+    return {"mode": failure_mode(instance, text), "answer": text[-_LONGEST:]}
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """A score, or the reason why there is none, and what was said to it."""
+
+    value: float | None = None
+    failure: str | None = None
+    words: str | None = None
+
+
+async def _verdict(state: TaskState, task: Task, gate: Gate | None, *, cache: bool) -> _Verdict:
+    if state.metadata["failure"]:
+        return _Verdict(failure=state.metadata["failure"])
+    instance = task.instance(state.metadata["seed"])
+    value = instance.check(state.output.completion)
+    failure = failure_of(state.output, has_answer=bool(value))
+    if failure:
+        return _Verdict(failure=failure)
+    if value is not None:
+        return _Verdict(value)
+    if task.verification_type == "expert_review":
+        return _Verdict(failure="expert", words=instance.rubric)
+    return await _judged(state, instance, gate, cache=cache) if gate else _Verdict(failure="unjudged")
+
+
+async def _judged(state: TaskState, instance: Instance, gate: Gate, *, cache: bool) -> _Verdict:
+    asked = ask_judge(instance, state.output.completion)
+    policy = keep_reply(state.sample_id, JUDGE) if cache else False
+    judge = get_model(role=JUDGE, required=True)
+    output = await gate.ask(lambda: judge.generate(asked, cache=policy), lambda: judge.generate(asked))
+    if output.usage:
+        state.metadata |= {f"judge_{name}_tokens": n for name, n in asdict(Tokens.of(output.usage)).items()}
+    value = read_score(output.completion)
+    failure = failure_of(output, has_answer=value is not None) or ("format" if value is None else None)
+    if failure:
+        return _Verdict(failure=f"judge_{failure}", words=output.completion)
+    return _Verdict(combined(instance, state.output.completion, value or 0.0), words=output.completion)
+
+
+# Worked examples to show before a task: fresh instances with their answers, never the one that is asked.
+
+
+_MOST_DRAWS = 20  # for each example; families of tasks are far larger than that
+
+
+def worked_examples(task: Task, suite: Sequence[Task], seed: int, n: int) -> list[Instance]:
+    """At most `n` examples for the instance of a task that is called `seed`, others for every seed.
+
+    They come from the task's own generator. A task that stays the same is shown others of its domain that do; none where nothing has an answer to show.
+    """
+    asked = task.instance(seed).prompt
+    drawn = _fresh(task, seed, n) if task.generator else _others(task, suite, seed)
+    by_prompt = {one.prompt: one for one in drawn if one.answer is not None and one.prompt != asked}
+    return list(by_prompt.values())[:n]
+
+
+def _fresh(task: Task, seed: int, n: int) -> Iterator[Instance]:
+    """Instances with negative names, which nobody is asked."""
+    first = 1 + seed * _MOST_DRAWS * n
+    return (task.instance(-number) for number in range(first, first + _MOST_DRAWS * n))
+
+
+def _others(task: Task, suite: Sequence[Task], seed: int) -> Iterator[Instance]:
+    others = [one for one in suite if one.domain == task.domain and one.generator is None]
+    random.Random(f"{task.id}\n{seed}").shuffle(others)
+    return (one.instance(seed) for one in others)
+
+
+# Logs of Inspect into a table of replies, one row per attempt; read from the samples' summaries and without Inspect.
+
+
+TASK = "name_tasks"
+"""What Inspect calls the task."""
+
+Key = tuple[str, str, str]
+"""A run, the model, and the sample."""
+
+
+def attempts_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Attempts:
+    """The scored attempts of models in these logs, or folders of logs: task, family, domain, attempt, score, seconds."""
+    return scored(replies_from_logs(read_logs(paths, TASK)))
+
+
+def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
+    """What every attempt in the logs came to, in the order of models, tasks and attempts."""
+    rows = [row for (_, model, _), (_, sample) in latest_samples(logs).items() for row in _rows(model, sample)]
+    return pl.DataFrame(rows, schema=REPLIES).sort(
+        "model", "shots", "earlier_attempts", "task", "attempt", maintain_order=True
+    )
+
+
+def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, LoggedSample]]:
+    """Of each attempt the first try without an error, and else the last, in logs from old to new.
+
+    Logs of one run are tries at the same attempts: those that say so, and those that Inspect's own retry wrote.
+    """
+    latest: dict[Key, tuple[Log, LoggedSample]] = {}
+    for log in logs:
+        for sample in log.samples or []:
+            if sample.invalidation:
+                continue
+            run = (sample.metadata or {}).get("run") or log.eval.task_id or str(log.path)
+            key = run, log.eval.model, f"{sample.id}\n{sample.epoch}"
+            if key not in latest or latest[key][1].error:
+                latest[key] = log, sample
+    return latest
+
+
+def _rows(model: str, sample: LoggedSample) -> list[dict[str, Any]]:
+    """The attempt of a sample, or all attempts of a course with feedback."""
+    told = sample.metadata or {}
+    row = {name: told.get(name) for name in REPLIES} | {"model": model, "seconds": sample.total_time}
+    if told.get("course"):
+        courses = (told | course_part(told, attempt) for attempt in range(1, told["course"] + 1))
+        return [row | {name: one.get(name) for name in REPLIES if name not in ("model", "seconds")} for one in courses]
+    if sample.error:
+        return [row | {"failure": UNFINISHED}]
+    if told.get("failure"):
+        return [row]
+    (score,) = (sample.scores or {}).values()
+    return [row | {"score": float(score.value)}]
+
+
+def course_part(told: Mapping[str, Any], attempt: int) -> dict[str, Any]:
+    """What a sample's metadata say of one attempt of a course; they hold numbers and short texts alone, so that summaries keep them."""
+    ending = f"@{attempt}"
+    found = {name.removesuffix(ending): value for name, value in told.items() if name.endswith(ending)}
+    missing = {} if found else {"failure": UNFINISHED}
+    return found | missing | {"attempt": attempt, "earlier_attempts": attempt - 1}

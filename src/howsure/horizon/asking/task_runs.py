@@ -14,12 +14,11 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.asking.logs import latest_samples, replies_from_logs
 from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
-from howsure.horizon.asking.worked_examples import worked_examples
-from howsure.horizon.novices.review_texts import Written, review_item, review_scores, review_table
+from howsure.horizon.asking.task import latest_samples, replies_from_logs, worked_examples
+from howsure.horizon.novices.answers import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Task
-from howsure.horizon.task_bank.instances import instance_seed, sample_id
+from howsure.horizon.task_bank.suite import instance_seed, sample_id
 from howsure.people.blinding import new_salt
 from howsure.people.packet import write_private
 from howsure.results import Provenance, Result, plain

@@ -2,31 +2,168 @@
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from howsure.compute import replicate
+from howsure.errors import InputError
 from howsure.estimates import Estimate, State
-from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model, definition, matching
 from howsure.horizon.attempt_horizon.definitions.matching import handicapped, pooled_curves
-from howsure.horizon.attempt_horizon.resampling import (
-    VarianceSource,
-    draw_families_and_tasks,
-    from_families,
-    from_learners,
-    share_inside,
-)
 from howsure.horizon.learning_curves.learning_model import Completion
-from howsure.stats._arrays import Floats
+from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
+from howsure.horizon.run_counts import model_counts
+from howsure.stats._arrays import Bools, Floats, Ints, codes
+from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.means import mean
-from howsure.stats.replicates import Interval, replicate_interval
+from howsure.stats.replicates import Interval, expanded_level, replicate_interval
+from howsure.tables import Attempts
 
-__all__ = ["HorizonEstimator", "HorizonReplicates"]
+__all__ = [
+    "AUTOMATED",
+    "JUDGED",
+    "HorizonEstimator",
+    "HorizonReplicates",
+    "SharedTasks",
+    "VarianceSource",
+    "draw_families_and_tasks",
+    "from_families",
+    "from_learners",
+    "share_inside",
+    "shared_tasks",
+    "verification_by_domain",
+]
+
+
+# What novices and models did on the same tasks: where every horizon in attempts starts from.
+
+
+AUTOMATED = "automated"
+JUDGED: Mapping[str, str] = {"creative_writing": "llm_judge", "communication_tasks": "llm_judge"}
+"""Domains whose answers are judged, where the input does not say; those of others are checked by a rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTasks:
+    """Tasks that novices and at least one model tried.
+
+    ``tasks`` has a row a task (task, family, domain, verification), in the order of ``novices``; ``successes`` and ``n`` count the runs, with a row a
+    model and a column a task, n = 0 where the model never tried it. Graded scores count as shares of a success, and ``squares`` adds up their squares.
+    ``released`` holds the dates that are known.
+    """
+
+    tasks: pl.DataFrame
+    novices: NoviceCounts
+    models: tuple[str, ...]
+    successes: Floats
+    n: Floats
+    released: Mapping[str, datetime.date]
+    notes: tuple[str, ...] = ()
+    squares: Floats | None = None
+
+    @cached_property
+    def family(self) -> Ints:
+        """Each task's family as a number."""
+        return codes(self.tasks["family"].to_list(), "family")
+
+    @property
+    def last(self) -> int:
+        """The last attempt that somebody made on every task."""
+        return int((self.novices.trials > 0).sum(axis=1).min())
+
+    def effective(self, row: int) -> Model:
+        """A model's counts as if each run had been right or wrong: as many runs as would leave its mean as unsure as it is."""
+        share = self.successes[row] / np.maximum(self.n[row], 1)
+        squares = self.successes[row] if self.squares is None else self.squares[row]
+        variance, coin = squares / np.maximum(self.n[row], 1) - share**2, share * (1 - share)
+        is_graded = (variance > 0) & (variance < coin)
+        n = np.round(np.where(is_graded, self.n[row] * coin / np.where(is_graded, variance, 1.0), self.n[row]))
+        return Model(share * n, n)
+
+    def of_tasks(self, chosen: Bools) -> SharedTasks:
+        """The same on some of the tasks; models that tried none of them are gone."""
+        rows = np.flatnonzero(self.n[:, chosen].sum(axis=1))
+        return replace(
+            self,
+            tasks=self.tasks.filter(pl.Series(chosen)),
+            novices=self.novices.of_tasks(chosen),
+            models=tuple(self.models[row] for row in rows),
+            successes=self.successes[rows][:, chosen],
+            n=self.n[rows][:, chosen],
+            squares=None if self.squares is None else self.squares[rows][:, chosen],
+        )
+
+
+def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: int | None = None) -> SharedTasks:
+    """The people and the models of an attempts table, on the tasks that both tried.
+
+    ``threshold`` is the score from which an attempt counts as a success, for scores between 0 and 1; attempts after ``last`` are left out.
+    """
+    if threshold is not None:
+        attempts = Attempts(
+            attempts.lazy.with_columns((pl.col("score") >= threshold).cast(pl.Float64)), notes=attempts.notes
+        )
+    novices, models = novice_counts(attempts, last=last), model_counts(attempts, is_graded=True)
+    tasks = pl.DataFrame({"task": novices.tasks}).join(
+        models.tasks.with_row_index("#column"), on="task", maintain_order="left"
+    )
+    if tasks.is_empty():
+        raise InputError(
+            f"Novices tried {len(novices.tasks):,} tasks and models {len(models.tasks):,}, but none is the same. Give tasks the same names."
+        )
+    column, is_shared = (
+        tasks["#column"].to_numpy(),
+        np.isin(np.array(novices.tasks, dtype=object), tasks["task"].to_list()),
+    )
+    return SharedTasks(
+        _with_verification(tasks.select("task", "family", "domain"), attempts),
+        novices.of_tasks(is_shared),
+        models.models,
+        models.successes[:, column].astype(np.float64),
+        models.n[:, column].astype(np.float64),
+        _releases(attempts),
+        (*attempts.notes, *_left_out(len(novices.tasks), len(models.tasks), len(tasks))),
+        None if models.squares is None else models.squares[:, column],
+    )
+
+
+def verification_by_domain() -> pl.Expr:
+    """How answers are verified, by what is usual in their domain: automated or llm_judge."""
+    return (
+        pl.col("domain").replace_strict(dict(JUDGED), default=AUTOMATED, return_dtype=pl.String).alias("verification")
+    )
+
+
+def _with_verification(tasks: pl.DataFrame, attempts: Attempts) -> pl.DataFrame:
+    """As the input says, or else by domain."""
+    usual = tasks.with_columns(verification_by_domain())
+    if not attempts.has("verification_type"):
+        return usual
+    told = attempts.lazy.group_by("task").agg(pl.col("verification_type").drop_nulls().first().cast(pl.String))
+    known = usual.join(told.collect(engine="streaming"), on="task", how="left", maintain_order="left")
+    return known.select(
+        "task", "family", "domain", pl.coalesce("verification_type", "verification").alias("verification")
+    )
+
+
+def _releases(attempts: Attempts) -> dict[str, datetime.date]:
+    """The first date of each model's runs."""
+    if not attempts.has("date"):
+        return {}
+    rows = attempts.lazy.filter(pl.col("kind") == "model").group_by("subject").agg(pl.col("date").min()).drop_nulls()
+    return dict(rows.sort("date", "subject").collect(engine="streaming").iter_rows())
+
+
+def _left_out(n_novices: int, n_models: int, n_shared: int) -> list[str]:
+    counts = {"novices": n_novices - n_shared, "models": n_models - n_shared}
+    return [f"{count:,} tasks that only {who} tried are excluded." for who, count in counts.items() if count]
+
 
 _HALF = np.array([0.5])
 _AROUND = np.array([0.8, 0.9, 1.0, 1.1, 1.25])  # the true horizon may be any of these multiples of the estimate
@@ -274,3 +411,86 @@ def _placed(n: float, last: float) -> tuple[float, State]:
 def _open(value: float, reason: str, level: float, state: State, ends_state: State) -> Estimate:
     """A value whose interval is not known."""
     return Estimate(value, level=level, state=state, reason=reason, low_state=ends_state, high_state=ends_state)
+
+
+# Replicates of novices and tasks in which every source of chance counts once.
+#
+# Families, tasks and learners are drawn with replacement, and a task brings all its runs and answers along. Drawing again inside what has been drawn
+# (families, then their tasks, then those tasks' runs) counts the chance of the inner levels twice, since the outer ones vary by it already;
+# and learners who tried many tasks make all of them easier or harder at once. So the weights are
+#
+# .. math:: u_t = \big(1 + c_F (W_{f(t)} - 1)\big)\, W_t, \qquad v_l = 1 + c_L (V_l - 1)
+#
+# with W, V how often a family, task, learner is drawn, and c the share that its level adds of its own: with the influence of a task h_t on the gap
+# between novices and the model, and of a learner's answers at a task on novices' mean success, g_{tl} as the sample has it (against the mean of the task's
+# n_t learners) and g̃_{tl} = g_{tl} n_t/(n_t − 1) (against the mean of the other learners: with few learners per task the sample's mean follows each of them),
+#
+# .. math:: c_F^2 = \frac{V_F - V_T}{V_F + V_T}, \quad V_F = \sum_f \Big(\sum_{t \in f} h_t\Big)^2, \; V_T = \sum_t h_t^2; \qquad
+#           c_L^2 = \frac{\tilde V_L - \tilde V_C}{V_L + V_C}, \quad V_L = \sum_l \Big(\sum_t g_{tl}\Big)^2, \; V_C = \sum_{tl} g_{tl}^2
+#
+# and 0 where that is negative. Both are averaged around the attempt that matches the model: between two attempts a learner's answers to both count, and the
+# chance of single answers shrinks against what makes learners differ. To first order the variance of the replicates is V_T + (V_F − V_T) + (Ṽ_L − Ṽ_C), the
+# variance that is clustered by families and by learners at once (Cameron, Gelbach and Miller 2011).
+#
+# The replicates' quantiles are taken further out than 2.5 % and 97.5 %, at Φ(−t √((ν+1)/ν)), as a t interval would be (Hesterberg 2015, "expanded
+# percentiles"); ν are the degrees of freedom that few families, tasks or learners leave (Satterthwaite), where the error of Ṽ_L − Ṽ_C is that of Ṽ_L.
+
+
+_ROUNDING = 1e-12  # where every learner tried one task, learners and courses are the same, added up in another order
+
+
+@dataclass(frozen=True)
+class VarianceSource:
+    """What families or learners add to the variance of a mean beyond what their members bring (``own``), and how far their weights are spread for
+    it (``share``, the c above); ``alone`` is what the members bring.
+    """
+
+    own: float
+    alone: float
+    share: float
+    n: int
+
+
+def from_families(gap: Floats, family: Ints) -> VarianceSource:
+    """What families add, from the gap between novices and the model at each task; what tasks bring is ``alone``."""
+    influence = (gap - gap.mean()) / len(gap)
+    together, alone = _variances(influence, family)
+    own = max(0.0, together - alone)
+    return VarianceSource(own, alone, math.sqrt(own / (together + alone)) if own else 0.0, len(np.unique(family)))
+
+
+def from_learners(novices: NoviceCounts, at: Floats) -> VarianceSource:
+    """What learners add to novices' mean success: nothing where each tried one task, much where some are better at everything.
+
+    ``at`` weighs the attempts (…, attempts): an attempt, or two with the mean between; over several rows the variances are averaged.
+    """
+    rows = np.atleast_2d(at)
+    together, alone, fair_together, fair_alone = (
+        float(np.einsum("pa,ab,pb->", rows, form, rows)) / len(rows) for form in novices.residual_products
+    )
+    own = fair_together - fair_alone
+    own = own if own > _ROUNDING * fair_alone else 0.0
+    share = min(1.0, math.sqrt(own / (together + alone))) if own else 0.0
+    return VarianceSource(own, fair_alone, share, len(np.unique(novices.learner)))
+
+
+def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """How often the family of each task is drawn, and each task, (n, tasks) both."""
+    return hierarchical_weights([family], n, rng), hierarchical_weights([np.arange(len(family))], n, rng)
+
+
+def share_inside(families: VarianceSource, learners: VarianceSource, n_tasks: int, level: float) -> float:
+    """The share of replicates that an interval of this level holds."""
+    total = families.alone + families.own + learners.own
+    if not total or n_tasks < 2:
+        return level
+    # what learners add is a difference, and as unsure as the larger part of it, not as what is left
+    of_learners = learners.own + learners.alone if learners.own else 0.0
+    parts = ((families.alone, n_tasks), (families.own, families.n), (of_learners, learners.n))
+    df = total**2 / sum(own**2 / max(n - 1, 1) for own, n in parts)
+    return expanded_level(level, df)
+
+
+def _variances(influence: Floats, group: Ints) -> tuple[float, float]:
+    """Of a sum whose members vary together within groups, and of one whose members vary alone."""
+    return float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum())

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from howsure.compute import replicate
 from howsure.errors import InputError
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, State
 from howsure.horizon.learning_curves.attrition import Attrition, measure_attrition
-from howsure.horizon.learning_curves.bands import FEWEST_LEARNERS, few, interval, reached, whole_band
 from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_of, to_base_rate
-from howsure.horizon.learning_curves.fits import Contest, CurveReplicates, Support, contest, resample
-from howsure.horizon.learning_curves.learner_effect import LearnerEffect
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
-from howsure.horizon.learning_curves.refinement import refine_tasks
-from howsure.horizon.success_rates import check_success_rates
+from howsure.horizon.run_counts import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
-from howsure.stats._arrays import Floats, check_level
+from howsure.stats._arrays import Bools, Floats, Ints, check_level, normal_quantile
 from howsure.stats.proportions import wilson
+from howsure.stats.replicates import MOST_FAILED, Interval, expanded_level, replicate_interval
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -29,7 +29,29 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["AUTO", "LearningCurves", "TaskCurve", "fit_curves"]
+__all__ = [
+    "AUTO",
+    "EASY",
+    "FEWEST_LEARNERS",
+    "HARD",
+    "REASONS",
+    "THIN",
+    "Contest",
+    "CurveReplicates",
+    "LearnerEffect",
+    "LearningCurves",
+    "Support",
+    "TaskCurve",
+    "contest",
+    "few",
+    "fit_batch",
+    "fit_curves",
+    "interval",
+    "reached",
+    "refine_tasks",
+    "resample",
+    "whole_band",
+]
 
 AUTO = "auto"
 _ONLY_FILES = ("curve_points", "families", "base_rates")
@@ -366,3 +388,350 @@ def _row(curve: TaskCurve) -> dict[str, Any]:
         row |= {f"{name}_low_state": found.low_state, f"{name}_high_state": found.high_state}
     row |= columns_of(learner_correlation=curve.correlation)
     return row | {name: getattr(curve, name) for name in ("n_learners", "n_answers", "last_attempt", "is_thin")}
+
+
+# Fits of learning curves to many tasks and replicates at once, and which family suits a task best.
+
+
+THIN = 100
+"""Tasks with fewer answers are thin: they get one imaginary learner who does as everybody does on all tasks."""
+
+
+def fit_batch(family: str, successes: Floats, trials: Floats) -> Floats:
+    """Parameters of the family's best curve for each row of successes and trials by attempt: (…, attempts) → (…, parameters).
+
+    Every row is searched anew, so that a replicate does not depend on where others ended. NaN where a row has no trial.
+    """
+    shape = np.broadcast_shapes(successes.shape, trials.shape)
+    rows = [np.broadcast_to(array, shape).reshape(-1, shape[-1]) for array in (successes, trials)]
+    found = family_of(family).fit(*rows).parameters
+    return found.reshape(*shape[:-1], found.shape[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What is added to the counts of thin tasks: a weak prior, in the form of answers."""
+
+    successes: Floats
+    trials: Floats
+    is_thin: Bools
+
+    @classmethod
+    def of(cls, counts: NoviceCounts) -> Support:
+        """One answer at each attempt that the task has, with the success of all tasks together."""
+        share = (counts.successes.sum(axis=0) + 0.5) / (counts.trials.sum(axis=0) + 1)
+        is_thin = counts.trials.sum(axis=1) < THIN
+        trials = (is_thin[:, None] & (counts.trials > 0)).astype(np.float64)
+        return cls(trials * share, trials, is_thin)
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Every family on every task: parameters by family, log-likelihood and AIC (families, tasks), and the winner among those that compete."""
+
+    families: tuple[str, ...]
+    parameters: dict[str, Floats]
+    log_likelihood: Floats
+    aic: Floats
+    winner: Ints
+
+    @property
+    def winners(self) -> list[str]:
+        """The name of each task's best family."""
+        return [self.families[index] for index in self.winner]
+
+
+def contest(counts: NoviceCounts, families: Sequence[str] = (*CONTEST, "isotonic")) -> Contest:
+    """Fit every family to every task; the smallest AIC among those of `CONTEST` wins, or the only family."""
+    support = Support.of(counts)
+    successes, trials = counts.successes + support.successes, counts.trials + support.trials
+    parameters, heights, charged = {}, [], []
+    for name in families:
+        fit = family_of(name).fit(successes, trials)
+        parameters[name] = fit.parameters
+        heights.append(fit.log_likelihood)
+        charged.append(family_of(name).n_parameters(fit.parameters))
+    aic = 2 * np.array(charged) - 2 * np.array(heights)
+    competes = np.array([name in CONTEST or len(families) == 1 for name in families])
+    winner = np.where(competes[:, None], aic, np.inf).argmin(axis=0)
+    return Contest(tuple(families), parameters, np.array(heights), aic, winner)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveReplicates:
+    """What refits to redrawn learners give: P (replicates, tasks, attempts), the attempt at which levels are reached
+    (replicates, tasks, levels), and the correlation of a learner's answers on each task, and on all.
+    """
+
+    curves: Floats
+    reach: Floats
+    correlation: Floats
+    overall: Floats
+
+
+def resample(
+    counts: NoviceCounts,
+    families: Sequence[str],
+    effect: LearnerEffect,
+    levels: Sequence[float],
+    n: int,
+    *,
+    seed: int,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CurveReplicates:
+    """Draw learners with replacement, all their courses with them, and refit each task, `n` times.
+
+    Of several families each replicate takes its own best: an interval that kept to the first winner would not know that another sample
+    might have chosen another.
+    """
+    work = partial(_draw, counts, Support.of(counts), tuple(families), effect, tuple(levels))
+    found = replicate(work, n, seed=seed, workers=workers, scheduler=scheduler, progress=progress)
+    return CurveReplicates(*found)
+
+
+def _draw(
+    counts: NoviceCounts,
+    support: Support,
+    families: Sequence[str],
+    effect: LearnerEffect,
+    levels: Sequence[float],
+    rng: np.random.Generator,
+    size: int,
+) -> tuple[Floats, ...]:
+    weights = counts.draw_learners(size, rng)
+    successes, trials = counts.weighted(weights)
+    is_there = trials.any(axis=-1, keepdims=True)
+    successes += support.successes * is_there
+    trials += support.trials * is_there
+    rows = (size * len(counts.tasks), -1)
+    curves, reach = _best(families, successes.reshape(rows), trials.reshape(rows), levels)
+    return curves.reshape(trials.shape), reach.reshape(*trials.shape[:2], -1), *effect.correlations(weights)
+
+
+def _best(families: Sequence[str], successes: Floats, trials: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
+    """P at each attempt and where the levels are reached, for the family with the smallest AIC in each row.
+
+    No curve that rises or falls throughout fits better than the best monotone one, so a family is only fitted where that bound lets it win.
+    """
+    attempts = np.arange(1.0, trials.shape[1] + 1)
+    curves, reach = np.full(trials.shape, np.nan), np.full((len(trials), len(levels)), np.nan)
+    ceiling = _monotone_height(successes, trials) if len(families) > 1 else np.full(len(trials), np.inf)
+    best = np.full(len(trials), np.inf)
+    for family in map(family_of, families):
+        rows = np.flatnonzero(2 * len(family.parameters) - 2 * ceiling < best)
+        fit = family.fit(successes[rows], trials[rows], is_rough=True)
+        aic = 2 * family.n_parameters(fit.parameters) - 2 * fit.log_likelihood
+        is_better = aic < best[rows]
+        rows, parameters = rows[is_better], fit.parameters[is_better]
+        best[rows] = aic[is_better]
+        curves[rows] = family.curve(parameters, attempts)
+        for place, level in enumerate(levels):
+            reach[rows, place] = family.reach(parameters, level)
+    return curves, reach
+
+
+def _monotone_height(successes: Floats, trials: Floats) -> Floats:
+    """The log-likelihood of the best curve that never falls, or that never rises; ∞ where there is no answer."""
+    isotonic = family_of("isotonic")
+    rising = isotonic.fit(successes, trials).log_likelihood
+    falling = isotonic.fit(successes[:, ::-1], trials[:, ::-1]).log_likelihood
+    return np.nan_to_num(np.maximum(rising, falling), nan=np.inf)
+
+
+# Intervals of curves and of the attempts at which they reach a level, from refits to redrawn learners.
+
+
+FEWEST_LEARNERS = 5
+"""Resamples of fewer are mostly copies of each other."""
+
+
+def interval(draws: Floats, level: float, n: int) -> Interval:
+    """The middle ``level`` of the replicates (axis 0), made wider for few learners; those that had no data failed."""
+    return replicate_interval(draws, expanded_level(level, n - 1))
+
+
+def whole_band(draws: Floats, level: float, n: int) -> tuple[Floats, Floats]:
+    """A band that holds ``level`` of the replicates' curves from end to end: draws (replicates, attempts) → (attempts,) each.
+
+    At each attempt the k smallest and largest values are cut off, the same k throughout, the largest that leaves enough whole curves inside
+    (Besag and others 1995). Made wider for few learners, as `interval`. A failed replicate lies in no band: too many of them leave it open (0 to 1), more
+    than 10 % leave none (NaN).
+    """
+    curves = draws[~np.isnan(draws[:, 0])]
+    ordered, size, n_failed = np.sort(curves, axis=0), len(curves), len(draws) - len(curves)
+    if n_failed > MOST_FAILED * len(draws):
+        return np.full(draws.shape[1], np.nan), np.full(draws.shape[1], np.nan)
+    places = [
+        np.searchsorted(column, ours, side)
+        for side in ("right", "left")
+        for column, ours in zip(ordered.T, curves.T, strict=True)
+    ]
+    below, above = np.split(np.array(places), 2)
+    depth = np.sort(np.r_[np.zeros(n_failed, dtype=np.int64), np.minimum(below, size - above).min(axis=0)])
+    cut = int(depth[math.floor((1 - expanded_level(level, n - 1)) * len(draws))])
+    return (ordered[cut - 1], ordered[size - cut]) if cut else (np.zeros(draws.shape[1]), np.ones(draws.shape[1]))
+
+
+def reached(value: float, draws: Floats, target: float, last: int, n: int, level: float) -> Estimate:
+    """The attempt at which a level is reached, within 1 and the ``last`` attempt observed; beyond, a state.
+
+    ``value`` and ``draws`` are as `Family.reach` gives them: −∞ above the level at the first attempt, ∞ never.
+    """
+    number, state = (None, "unbounded") if value == math.inf else _within(value, last)
+    reason = {
+        "below_range": f"success is above {target:.0%} at the first attempt",
+        "above_range": f"success reaches {target:.0%} after the last attempt observed, if the fitted curve continues",
+        "unbounded": f"the curve levels off below {target:.0%}",
+    }.get(state, "")
+    if state == "undefined":
+        return Estimate.without("undefined", "there is no curve", level=level)
+    if n < FEWEST_LEARNERS:
+        return Estimate(number, None, None, level, state, reason or few(n))
+    found = interval(draws, level, n)
+    (low, low_state), (high, high_state) = (_within(float(end), last) for end in (found.low, found.high))
+    reason = "; ".join(text for text in (reason, found.reason()) if text)
+    ends: dict[str, State] = {"low_state": low_state, "high_state": high_state}
+    return Estimate(number, low, high, level, state, reason, **ends)
+
+
+def few(n: int) -> str:
+    """Why there is no interval."""
+    return f"{n} learners; an interval needs {FEWEST_LEARNERS}"
+
+
+def _within(value: float, last: int) -> tuple[float | None, State]:
+    if math.isnan(value):
+        return None, "undefined"
+    return (1.0, "below_range") if value < 1 else (float(last), "above_range") if value > last else (value, "ok")
+
+
+# Which tasks of a suite to keep: judged by what novices did, with the reason in one word.
+
+
+EASY, HARD = 0.9, 0.1
+"""A task is too easy if success on the first attempt is surely above the first, too hard if success on the last one is surely below the second."""
+
+REASONS = {
+    "": "keep",
+    "too easy": f"success on the first attempt is above {EASY:.0%}, over the whole interval",
+    "too hard": f"success on the last attempt is below {HARD:.0%}, over the whole interval",
+    "not learned": "success does not rise from the first to the last attempt by 10 points, over the whole interval",
+    "ambiguous": "learners who are better at the other tasks are worse at this one, over the whole interval: look for a wrong key or an unclear text",
+    "too few": f"fewer than {FEWEST_LEARNERS} learners",
+}
+"""Why a task is dropped; the empty reason keeps it."""
+
+_LEAST_RISE = 0.1
+
+
+def refine_tasks(counts: NoviceCounts, curves: Floats, ends: Floats, rise: Floats, level: float) -> pl.DataFrame:
+    """One row per task: task, verdict (keep, drop, unsure), reason, first and last success, rise, discrimination with its interval.
+
+    Parameters
+    ----------
+    counts : NoviceCounts
+        What novices did.
+    curves : array, shape (tasks, attempts)
+        Success at each attempt.
+    ends : array, shape (2, tasks, attempts)
+        Its interval.
+    rise : array, shape (2, tasks)
+        The interval of the rise from the first to the last attempt that was observed.
+    level : float
+        Coverage of the interval of the discrimination: the correlation, over learners, of success at this task and at the others, beyond what task and attempt explain.
+    """
+    last = np.array([int(np.flatnonzero(row)[-1]) for row in counts.trials])
+    place = np.arange(len(counts.tasks))
+    found, low, high = _discrimination(counts, curves, level)
+    rows = []
+    for t, name in enumerate(counts.tasks):
+        reason = (
+            "too few"
+            if counts.n_learners[t] < FEWEST_LEARNERS
+            else "too easy"
+            if ends[0, t, 0] > EASY
+            else "too hard"
+            if ends[1, t, last[t]] < HARD
+            else "ambiguous"
+            if high[t] < 0
+            else "not learned"
+            if rise[1, t] < _LEAST_RISE
+            else ""
+        )
+        verdict = "keep" if not reason else "unsure" if reason == "too few" else "drop"
+        rows.append((name, verdict, reason, found[t], low[t], high[t]))
+    names = ("task", "verdict", "reason", "discrimination", "discrimination_low", "discrimination_high")
+    frame = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None).fill_nan(None)
+    success = {"first": curves[:, 0], "last": curves[place, last], "rise": curves[place, last] - curves[:, 0]}
+    return frame.with_columns(pl.Series(column, values) for column, values in success.items())
+
+
+def _discrimination(counts: NoviceCounts, curves: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """The correlation of each task with the rest, with Fisher's interval over learners; NaN where fewer than 5 learners tried others too."""
+    row = np.repeat(np.arange(len(counts.length)), counts.length)
+    attempt = np.arange(len(counts.scores)) - counts.offset[row]
+    beyond = counts.scores - curves[counts.task[row], attempt]
+    total, n = np.bincount(row, beyond, len(counts.length)), counts.length
+    of_learner, answers = np.bincount(counts.learner, total), np.bincount(counts.learner, n)
+    rest_n = answers[counts.learner] - n
+    here, rest = total / n, (of_learner[counts.learner] - total) / np.maximum(rest_n, 1)
+    found = np.full((3, len(counts.tasks)), np.nan)
+    reach = normal_quantile(level)
+    for t in range(len(counts.tasks)):
+        mine = np.arange(counts.start[t], counts.start[t + 1])
+        mine = mine[rest_n[mine] > 0]
+        if len(mine) < FEWEST_LEARNERS or not here[mine].std() or not rest[mine].std():
+            continue
+        r = float(np.corrcoef(here[mine], rest[mine])[0, 1])
+        z, error = np.arctanh(np.clip(r, -0.999, 0.999)), reach / np.sqrt(max(len(mine) - 3, 1))
+        found[:, t] = r, np.tanh(z - error), np.tanh(z + error)
+    return found[0], found[1], found[2]
+
+
+# How much alike the answers of one learner are, beyond what the task and the attempt explain.
+
+
+_LEAST_VARIANCE = 1e-3  # where hardly anybody fails, one failure would outweigh all else
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerEffect:
+    r"""The mean correlation of two answers of one learner to one task (an intraclass correlation), ready to be reweighted.
+
+    .. math:: \rho = \frac{\sum_c \big[(\sum_i r_i)^2 - \sum_i r_i^2\big] / \sum_c n_c (n_c - 1)}{\sum_c \sum_i r_i^2 / \sum_c n_c},
+              \qquad r_i = \frac{y_i - P(n_i)}{\sqrt{P(n_i)(1 - P(n_i))}}
+
+    over courses c, each one learner's n_c answers to a task. 0 means that learners do not differ; the design effect of a learner's n answers is 1 + (n − 1)ρ.
+    """
+
+    counts: NoviceCounts
+    products: Floats
+    pairs: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, counts: NoviceCounts, curves: Floats) -> LearnerEffect:
+        """From the curves' values, (tasks, attempts)."""
+        row = np.repeat(np.arange(len(counts.length)), counts.length)
+        attempt = np.arange(len(counts.scores)) - counts.offset[row]
+        expected = curves[counts.task[row], attempt]
+        residual = (counts.scores - expected) / np.sqrt(np.maximum(expected * (1 - expected), _LEAST_VARIANCE))
+        total, squares = (
+            np.bincount(row, values, len(counts.length)).astype(np.float64) for values in (residual, residual**2)
+        )
+        return cls(counts, total**2 - squares, counts.length * (counts.length - 1.0), squares)
+
+    def correlations(self, weights: Floats) -> tuple[Floats, Floats]:
+        """ρ of each task, (replicates, tasks), and over all tasks; NaN where no learner answered twice."""
+        by_course = weights[:, self.counts.learner]
+        parts = (self.products, self.pairs, self.squares, self.counts.length.astype(np.float64))
+        sums = [np.add.reduceat(by_course * part, self.counts.start[:-1], axis=1) for part in parts]
+        return _ratio(*sums), _ratio(*(part.sum(axis=1) for part in sums))
+
+
+def _ratio(products: Floats, pairs: Floats, squares: Floats, answers: Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        found = products * answers / (pairs * squares)
+    return np.where((pairs > 0) & (squares > 0), found, np.nan)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from howsure.estimates import Estimate
-from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
+from howsure.horizon.learning_curves.curves import REASONS, LearningCurves, TaskCurve
 from howsure.horizon.learning_curves.families import FAMILIES
 from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners
-from howsure.horizon.learning_curves.refinement import REASONS
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from howsure.horizon.novices.key import PlacedTask
-from howsure.horizon.novices.pages import NovicePages
+from howsure.horizon.novices.pages import NovicePages, PlacedTask
 from howsure.horizon.simulator import Suite, suite_of
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, GameScreen

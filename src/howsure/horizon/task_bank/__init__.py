@@ -5,8 +5,7 @@
 (True, False)
 """
 
-from howsure.horizon.task_bank.answers import Checker, Exact, NeedsJudge, Pattern
-from howsure.horizon.task_bank.base import Instance, Task, TaskFamily
+from howsure.horizon.task_bank.base import Checker, Exact, Instance, NeedsJudge, Pattern, Task, TaskFamily
 from howsure.horizon.task_bank.registry import DOMAINS, EVERYDAY, add_domain, all_domains, families
 from howsure.horizon.task_bank.suite import make_tasks, read_tasks, task_schema, write_tasks
 

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from howsure.horizon.task_bank.answers import Checker
-from howsure.horizon.task_bank.base import Instance, TaskFamily
+from howsure.horizon.task_bank.base import Checker, Instance, TaskFamily
+from howsure.horizon.task_bank.evaluator import ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.grammar import BUILTINS, Halted
-from howsure.horizon.task_bank.programs import ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.recipes import FUNCTION_NAMES, draw_program
 from howsure.people.typed import bare, plain_form, readings
 

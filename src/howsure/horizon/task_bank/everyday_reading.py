@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from itertools import permutations
 
-from howsure.horizon.task_bank.answers import Exact
-from howsure.horizon.task_bank.base import Instance, TaskFamily
+from howsure.horizon.task_bank.base import Exact, Instance, TaskFamily
 
 __all__ = ["FAMILIES_OF"]
 

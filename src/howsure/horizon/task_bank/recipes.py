@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from howsure.horizon.task_bank.evaluator import Program
-from howsure.horizon.task_bank.programs import ReferenceProgram
+from howsure.horizon.task_bank.evaluator import Program, ReferenceProgram
 
 __all__ = ["FUNCTION_NAMES", "LEVELS", "draw_program"]
 

@@ -13,7 +13,7 @@ from howsure.horizon.task_bank.registry import DOMAINS, families
 from howsure.safe_io import write_atomic
 from howsure.yaml_files import read_yaml
 
-__all__ = ["make_tasks", "read_tasks", "task_schema", "write_tasks"]
+__all__ = ["instance_seed", "make_tasks", "read_tasks", "sample_id", "task_schema", "write_tasks"]
 
 _NOTHING = ("", "~", "null", "Null", "NULL")
 _HEAD = """\
@@ -187,3 +187,23 @@ def _told(field: str, error: Any) -> str:
 
 def _line(file: Path, node: Any) -> str:
     return f"{file} line {node.start_mark.line + 1}"
+
+
+# Which instance of a task an attempt is about, and how that attempt is called.
+
+
+_SEEDS_APART, _LEARNERS_APART = 10**9, 1_000  # room for more learners and attempts than there will be
+
+
+def instance_seed(seed: int, attempt: int, *, learner: int = 0) -> int:
+    """The same for every model, and another for every learner from 1 up.
+
+    >>> instance_seed(0, 7), instance_seed(0, 7, learner=2)
+    (7, 2007)
+    """
+    return seed * _SEEDS_APART + learner * _LEARNERS_APART + attempt
+
+
+def sample_id(task: str, seed: int, shots: int = 0) -> str:
+    """The task, the instance of it, and the number of worked examples before it."""
+    return f"{task}/{seed}/{shots}-shot" if shots else f"{task}/{seed}"

@@ -19,11 +19,9 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.run_counts import SpendingCells, model_counts
-from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time_horizon.curves import fit_curves, robust_ends, timed
+from howsure.horizon.run_counts import SpendingCells, check_success_rates, model_counts
+from howsure.horizon.time_horizon.curves import censored_horizon, fit_curves, horizon, robust_ends, timed
 from howsure.horizon.time_horizon.kernels import FITTED
-from howsure.horizon.time_horizon.states import censored_horizon, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import check_level
 from howsure.tables import Attempts

@@ -24,7 +24,7 @@ from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import position, tooltips
 from howsure.charts.theme import LIGHT, PALETTE
 from howsure.horizon.time_horizon.durations import duration_ticks, times, told
-from howsure.horizon.time_horizon.paths import success_bins, success_paths
+from howsure.horizon.time_horizon.horizons import TimeHorizons, success_bins, success_paths
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.horizon.success_rates import check_success_rates
+from howsure.horizon.run_counts import check_success_rates
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.outside_text import json_text
 from howsure.results.provenance import plain

@@ -25,13 +25,14 @@ from howsure.horizon.time_horizon.curves import (
     WEIGHTS,
     SuccessCurves,
     Timed,
+    censored_horizon,
     fit_curves,
+    horizon,
     robust_ends,
     timed,
 )
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
 from howsure.horizon.time_horizon.published import DatedHorizons
-from howsure.horizon.time_horizon.states import censored_horizon, horizon
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights

@@ -5,21 +5,48 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
+from howsure.compute import replicate
 from howsure.errors import InputError
-from howsure.stats._arrays import Floats
+from howsure.estimates import Estimate, State
+from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
 from howsure.stats.means import mean
-from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, years_of
-from howsure.stitch.forecasting.frontier_process import horizon_errors, summarise_horizons
-from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES
+from howsure.stats.trends import fit_line, is_frontier
+from howsure.stitch.forecasting.frontier import (
+    DAYS_A_YEAR,
+    Dated,
+    Trend,
+    dates_of,
+    fit_trend,
+    horizon_errors,
+    summarise_horizons,
+    years_of,
+)
 from howsure.stitch.model.anchors import linked
 from howsure.stitch.scale import Scale, fit
 from howsure.tables import Scores
 
-__all__ = ["Backtest", "HeldOut", "backtest", "hold_out", "monthly", "refit_before", "summarise_errors"]
+__all__ = [
+    "FEWEST_POINTS",
+    "SHAPES",
+    "Backtest",
+    "BreakTest",
+    "HeldOut",
+    "Shape",
+    "backtest",
+    "best_break",
+    "find_break",
+    "hold_out",
+    "knots_between",
+    "monthly",
+    "refit_before",
+    "summarise_errors",
+]
 
 _MOST_REPLICATES = 100  # a refit; enough for the variance of a line
 _HORIZONS = {
@@ -36,7 +63,7 @@ class HeldOut:
 
     ``known`` has model, date, capability as the refit saw them; ``errors`` one row per shape and later frontier model: cutoff, shape, model, date,
     years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands. ``at_horizons`` has the
-    frontier itself at fixed times after the cut-off (`howsure.stitch.forecasting.frontier_process.horizon_errors`).
+    frontier itself at fixed times after the cut-off (`howsure.stitch.forecasting.frontier.horizon_errors`).
     """
 
     cutoff: datetime.date
@@ -253,3 +280,150 @@ def _summary(errors: pl.DataFrame, level: float) -> dict[str, object]:
     ends: Sequence[float | None] = (None,) * 3 if share is None else (share.value, share.low, share.high)
     told |= dict(zip(("coverage", "coverage_low", "coverage_high"), ends, strict=True))
     return told | {"coverage_ols": errors["is_covered_ols"].mean()}
+
+
+# Shapes that a trend can have, each fitted to points and run on beyond them.
+
+
+Curve: TypeAlias = Callable[[Floats], Floats]
+Shape: TypeAlias = Callable[[Floats, Floats], Curve]
+
+_A_SIDE = 3  # points on either side of a break, at least
+FEWEST_POINTS = 2 * _A_SIDE
+"""What every shape can be fitted to."""
+
+
+def knots_between(x: Floats) -> Ints:
+    """The points, in order of x, at which a line may break: three points up to it and three beyond."""
+    ends = np.flatnonzero(np.diff(x) > 0)
+    return ends[(ends >= _A_SIDE - 1) & (ends < len(x) - _A_SIDE)].astype(np.int64)
+
+
+def best_break(x: Floats, y: Floats) -> tuple[int, float] | None:
+    r"""Where a line that may bend once bends best, and how much better than a straight one it is; None for too few points.
+
+    .. math:: F = \max_k \frac{RSS_0 - RSS_k}{RSS_k / (n - 3)}, \qquad \hat y_k = a + b x + c \max(0, x - x_k)
+
+    ``x`` is sorted. The first number is the index of the knot k.
+    """
+    knots = knots_between(x)
+    if not len(knots):
+        return None
+    straight = np.column_stack([np.ones(len(x)), x - x.mean()])
+    hinges = np.maximum(0.0, x[:, None] - x[knots])
+    # what the straight line leaves of y and of each hinge tells what the hinge explains
+    both = np.column_stack([y, hinges])
+    left = both - straight @ np.linalg.lstsq(straight, both, rcond=None)[0]
+    rss, drop = left[:, 0] @ left[:, 0], (left[:, 0] @ left[:, 1:]) ** 2 / (left[:, 1:] ** 2).sum(axis=0)
+    best = int(drop.argmax())
+    unexplained = max(rss - drop[best], np.finfo(float).eps * (y @ y))
+    return int(knots[best]), float(drop[best] / (unexplained / (len(x) - 3)))
+
+
+def _line(x: Floats, y: Floats) -> Curve:
+    return fit_line(x, y).predict
+
+
+def _quadratic(x: Floats, y: Floats) -> Curve:
+    curve: Curve = np.polynomial.Polynomial.fit(x, y, 2)
+    return curve
+
+
+def _two_segments(x: Floats, y: Floats) -> Curve:
+    order = np.argsort(x, kind="stable")
+    found = best_break(x[order], y[order])
+    if found is None:
+        return _line(x, y)
+    middle, knot = x.mean(), x[order][found[0]]
+
+    def design(at: Floats) -> Floats:
+        return np.column_stack([np.ones(len(at)), at - middle, np.maximum(0.0, at - knot)])
+
+    coefficients = np.linalg.lstsq(design(x), y, rcond=None)[0]
+    return lambda at: np.asarray(design(np.atleast_1d(at)) @ coefficients)
+
+
+def _no_change(x: Floats, y: Floats) -> Curve:
+    best = y.max()
+    return lambda at: np.full(np.shape(at), best)
+
+
+SHAPES: dict[str, Shape] = {
+    "line": _line,
+    "two segments": _two_segments,
+    "quadratic": _quadratic,
+    "no change": _no_change,
+}
+
+
+# Whether the frontier's line breaks, or only looks as if it did.
+
+
+@dataclass(frozen=True)
+class BreakTest:
+    """The best place for a break, and how often chance alone makes one as clear.
+
+    ``p`` is the share of simulated data sets without any break whose statistic is at least as large, the real one counted with them. Called a break
+    below 0.05, the test has a false positive in 5 % of them. The slopes are capability per year, as if the date had been
+    known beforehand, and their intervals are too narrow for that.
+    """
+
+    date: datetime.date | None
+    statistic: float | None
+    p: float | None
+    before: Estimate
+    after: Estimate
+    n_simulations: int
+    state: State = "ok"
+    reason: str = ""
+
+
+def find_break(
+    days: Ints, capability: Floats, *, top_n: int = 1, level: float = 0.95, n_simulations: int = 999, seed: int = 0
+) -> BreakTest:
+    """Test one break in the frontier's trend against simulated data sets in which all models scatter around one straight line.
+
+    In each of them every model keeps its date, and the residuals of all models around their line are dealt out anew; then the frontier
+    is picked and the best break sought as in the real one. So the false alarms that come from picking the break's place, from few
+    points and from the frontier's being a running maximum are counted in.
+    """
+    x, y = _sorted(days, capability, is_frontier(days, capability, top_n))
+    found = best_break(x, y)
+    if found is None:
+        reason = f"{len(x)} frontier models; a break needs {FEWEST_POINTS}, three on either side"
+        nothing = Estimate.without("too_few", reason, level=level)
+        return BreakTest(None, None, None, nothing, nothing, 0, "too_few", reason)
+    knot, statistic = found
+    drawn = replicate(partial(_statistics, days, capability, top_n), n_simulations, seed=seed, batch=100)
+    p = (1 + int((drawn >= statistic).sum())) / (1 + len(drawn))
+    before, after = _slopes(x, y, x[knot], level)
+    day = datetime.date(1970, 1, 1) + datetime.timedelta(days=round(x[knot] * DAYS_A_YEAR))
+    return BreakTest(day, statistic, p, before, after, len(drawn))
+
+
+def _sorted(days: Ints, capability: Floats, chosen: Bools) -> tuple[Floats, Floats]:
+    order = np.argsort(days[chosen], kind="stable")
+    return (days[chosen] / DAYS_A_YEAR)[order], capability[chosen][order]
+
+
+def _statistics(days: Ints, capability: Floats, top_n: int, rng: np.random.Generator, size: int) -> Floats:
+    """The statistic in data sets without a break; 0 where the frontier is too short for one."""
+    x = days / DAYS_A_YEAR
+    expected = np.polynomial.Polynomial.fit(x, capability, 1)(x)
+    simulated = expected + rng.permuted(np.tile(capability - expected, (size, 1)), axis=1)
+    chosen = is_frontier(days, simulated, top_n)
+    found = [best_break(*_sorted(days, each, one)) for each, one in zip(simulated, chosen, strict=True)]
+    return np.array([0.0 if one is None else one[1] for one in found])
+
+
+def _slopes(x: Floats, y: Floats, knot: float, level: float) -> tuple[Estimate, Estimate]:
+    """Capability per year on either side of the knot, with t intervals."""
+    design = np.column_stack([np.ones(len(x)), np.minimum(0.0, x - knot), np.maximum(0.0, x - knot)])
+    coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
+    residual = y - design @ coefficients
+    variance = residual @ residual / (len(x) - 3) * np.diag(np.linalg.inv(design.T @ design))
+    reach = t_quantile(level, len(x) - 3) * np.sqrt(variance)
+    before, after = (
+        Estimate(value, value - far, value + far, level) for value, far in zip(coefficients[1:], reach[1:], strict=True)
+    )
+    return before, after

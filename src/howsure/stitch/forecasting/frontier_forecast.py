@@ -15,10 +15,16 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
-from howsure.stitch.forecasting.backtest import Backtest, backtest
-from howsure.stitch.forecasting.breaks import BreakTest, find_break
-from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of, fit_trend, frontier_frame, years_of
-from howsure.stitch.forecasting.frontier_process import draw_frontier
+from howsure.stitch.forecasting.backtest import Backtest, BreakTest, backtest, find_break
+from howsure.stitch.forecasting.frontier import (
+    Dated,
+    Trend,
+    dates_of,
+    draw_frontier,
+    fit_trend,
+    frontier_frame,
+    years_of,
+)
 from howsure.stitch.forecasting.saturation import Saturation, saturate, saturation_frame
 from howsure.stitch.scale import Scale
 
@@ -42,7 +48,7 @@ class Forecast(Result):
     trend : Trend
         The fitted trend.
     path : pl.DataFrame
-        At each month's end after the last model ``frontier``, the highest capability by then (`howsure.stitch.forecasting.frontier_process`), with its interval, and ``p_no_change``. At all months the trend: ``capability`` with the confidence band of the line, ``prediction`` with the prediction band for one new frontier model, and both by ordinary least squares under ``…_ols``.
+        At each month's end after the last model ``frontier``, the highest capability by then (`howsure.stitch.forecasting.frontier`), with its interval, and ``p_no_change``. At all months the trend: ``capability`` with the confidence band of the line, ``prediction`` with the prediction band for one new frontier model, and both by ordinary least squares under ``…_ols``.
     backtest : Backtest
         Forecasts made from earlier data, compared with what happened.
     break_test : BreakTest

@@ -20,8 +20,7 @@ from howsure.sources import epoch
 from howsure.stats._arrays import Bools, Floats, Ints, check_level
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import listed
-from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated
-from howsure.stitch.forecasting.frontier_process import frontier_level
+from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, frontier_level
 from howsure.stitch.model.problem import single_names
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of

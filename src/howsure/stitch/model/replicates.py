@@ -34,9 +34,9 @@ from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import MOST_FAILED
 from howsure.stitch.cleaning import Duplicates
 from howsure.stitch.model.anchors import Aligned, AnchorBenchmark, Constraint, align
-from howsure.stitch.model.noise import expected, solve_hierarchy
+from howsure.stitch.model.fits import MOST_ITERATIONS, RIDGE, Solution, expected, solve_hierarchy, solve_ridge
 from howsure.stitch.model.problem import Bools, Floats, Problem
-from howsure.stitch.model.solver import MOST_ITERATIONS, RIDGE, Solution, fit_many, solve_ridge, spread
+from howsure.stitch.model.solver import fit_many, spread
 
 __all__ = [
     "PRESETS",

@@ -28,9 +28,8 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import expit, ndtri
 
-from howsure.stitch.model.noise import expected
+from howsure.stitch.model.fits import Solution, expected
 from howsure.stitch.model.problem import Floats, Ints, Problem, sampling_variance
-from howsure.stitch.model.solver import Solution
 
 __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
 

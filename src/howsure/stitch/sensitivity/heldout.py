@@ -13,9 +13,8 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
 from howsure.stitch.model.anchors import AnchorBenchmark, most_used
-from howsure.stitch.model.noise import expected, solve_hierarchy
+from howsure.stitch.model.fits import expected, solve_hierarchy, solve_ridge
 from howsure.stitch.model.problem import Bools, Floats, Problem
-from howsure.stitch.model.solver import solve_ridge
 from howsure.stitch.prediction import intervals_of
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.sensitivity.crossvalidation import (

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.sources.inspect_format import Log, Sample
-from howsure.study.judging.questions import ask, sample_id
 from howsure.study.judging.ratings import Reply
+from howsure.study.judging.task import ask, sample_id
 from howsure.study.protocol import Study
 
 __all__ = ["JudgeRun", "run_judge"]

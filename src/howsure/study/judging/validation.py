@@ -26,8 +26,7 @@ from howsure.study.judging.comparison import (
 )
 from howsure.study.judging.ratings import Orders, by_slot
 from howsure.study.protocol import Study
-from howsure.study.scoring.fidelity import PFI, is_pair, parts_of, score
-from howsure.study.scoring.pooling import RaterEffects, rater_effects_of
+from howsure.study.scoring.fidelity import PFI, RaterEffects, is_pair, parts_of, rater_effects_of, score
 from howsure.tables import Column, Ratings, Table
 
 if TYPE_CHECKING:

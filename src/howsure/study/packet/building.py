@@ -22,12 +22,11 @@ from howsure.people.fielding import Quotas
 from howsure.people.screens import OpaqueId
 from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
-from howsure.study.item_studies import ItemStudy
+from howsure.study.item_studies import ItemStudy, study_of
 from howsure.study.packet.design import AGAIN, ATTENTION, ShownItem, arrange, design_frame
 from howsure.study.packet.pages import guess_id, guessed, item_id, make_page
 from howsure.study.planning.design import Balance, RatingDesign, balance_of, parse_design
 from howsure.study.protocol import BlockPlan, Study
-from howsure.study.study_files import study_of
 from howsure.tables.frames import write_frame
 
 __all__ = [

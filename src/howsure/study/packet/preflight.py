@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from howsure.results import Provenance, Result
-from howsure.study.item_studies import ItemStudy, StudyItem, plain_text
+from howsure.study.item_studies import ItemStudy, StudyItem, plain_text, study_of
 from howsure.study.packet.design import AGAIN, arrange, design_frame
 from howsure.study.planning.design import RatingDesign, balance_of
 from howsure.study.protocol import DEFAULT_DIMENSIONS, Study
-from howsure.study.study_files import study_of
 
 __all__ = ["CHECKS", "ITEM_CHECKS", "Preflight", "PreflightCheck", "check"]
 

@@ -223,13 +223,13 @@ class StudyPlan(Result):
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
-        from howsure.study.planning.sections import plan_section
+        from howsure.study.sections import plan_section
 
         return [plan_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """``plan_designs`` and ``plan_power``."""
-        from howsure.study.planning.charts import draw_designs, draw_power
+        from howsure.study.charts import draw_designs, draw_power
 
         return {"plan_designs": draw_designs(self), "plan_power": draw_power(self)}
 

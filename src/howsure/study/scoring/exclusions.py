@@ -20,7 +20,7 @@ from howsure.tables import Ratings
 if TYPE_CHECKING:
     from howsure.study.item_studies import ItemStudy
     from howsure.study.protocol import Study
-    from howsure.study.scoring.pair_data import Raters
+    from howsure.study.scoring.fidelity import Raters
 
 __all__ = ["CheckedRater", "Exclusion", "Quality", "Rules", "broken_rules", "check_raters"]
 

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, Protocol, get_args
 
-from howsure.track.game.parsing import is_right, parse
+import polars as pl
+
+from howsure.track.game.prompts import is_right, parse
+from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import Step, statistic
 
-__all__ = ["ERROR_KINDS", "ErrorKind", "Game", "Player", "Referee", "guess_kinds", "play"]
+__all__ = [
+    "BROKEN_OFF",
+    "COMPLETE",
+    "ENDINGS",
+    "ERROR_KINDS",
+    "FAILURES",
+    "IS_CENSORED",
+    "IS_ERROR",
+    "NO_ANSWER",
+    "Ending",
+    "ErrorKind",
+    "Game",
+    "Player",
+    "Referee",
+    "chance_kinds",
+    "ended_by",
+    "error_counts",
+    "guess_kinds",
+    "play",
+]
 
 ErrorKind = Literal["format", "stale", "tie", "rank", "other"]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -142,3 +165,84 @@ def guess_kinds(variant: str, steps: Sequence[Step]) -> dict[ErrorKind, float]:
     for step in steps:
         referee.show(step)
     return referee.guess_kinds()
+
+
+# How games end, and what that says of how long the player would have lasted.
+
+
+Ending = Literal["complete", "error", "no_answer", "interrupted", "limit"]
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
+"""How a game ended (column ``ended_by``).
+
+``complete`` every turn was right: censored at the game's length. ``error`` a wrong or malformed answer. ``no_answer`` the model refused, said nothing, was
+cut off before its answer, or wrote notes where they were forbidden: its own act, so an error in that turn; as an upper bound, censored there.
+``interrupted`` a server's failure, or a budget of time or money: censored, as it has nothing to do with the answers. ``limit`` the context
+window or a limit of tokens or messages was reached: censored, but such games may differ from others, so that bounds are shown too.
+"""
+
+FAILURES: dict[str, Ending] = {
+    "api": "interrupted",
+    "error": "interrupted",
+    "cancelled": "interrupted",
+    "time_limit": "interrupted",
+    "working_limit": "interrupted",
+    "cost_limit": "interrupted",
+    "operator_limit": "interrupted",
+    "budget": "interrupted",
+    "context": "limit",
+    "token_limit": "limit",
+    "message_limit": "limit",
+    "turn_limit": "limit",
+    "custom_limit": "limit",
+    "limit": "limit",  # one that an older version did not name
+    "length": "limit",  # a full context or a cut reply, which an older version did not tell apart
+    "refusal": "no_answer",
+    "null": "no_answer",
+    "cut": "no_answer",
+    "notes": "no_answer",
+}
+"""Why a game was interrupted (column ``failure``), and which ending that is."""
+
+IS_ERROR = pl.col("ended_by").is_in(["error", "no_answer"])
+"""Whether the player's error ended the game, in the turn after ``max_length`` correct ones."""
+IS_CENSORED = pl.col("ended_by").is_in(["interrupted", "limit"])
+"""Whether the game was interrupted: at least ``max_length`` correct turns, and nothing is known of the next."""
+
+
+def ended_by() -> pl.Expr:
+    """The column ``ended_by``, from ``failure`` and ``error_kind``."""
+    broken = pl.col("failure").replace_strict(FAILURES, default=None, return_dtype=pl.String)
+    whole = pl.when(pl.col("error_kind").is_null()).then(pl.lit("complete")).otherwise(pl.lit("error"))
+    return pl.coalesce(broken, whole).alias("ended_by")
+
+
+# Which kinds of errors came first, and which kinds guessing would have shown in the same turns.
+
+
+NO_ANSWER, BROKEN_OFF, COMPLETE = "no_answer", "broken_off", "none"
+"""How games end beside the kinds of errors: without an answer, interrupted, and without an error."""
+
+
+def error_counts(games: pl.DataFrame) -> dict[str, int]:
+    """How many games ended in each way."""
+    word = {"complete": COMPLETE, "no_answer": NO_ANSWER, "interrupted": BROKEN_OFF, "limit": BROKEN_OFF}
+    ends = pl.when(pl.col("ended_by") == "error").then("error_kind").otherwise(pl.col("ended_by").replace(word))
+    counts = dict(games.select(ends.alias("end"))["end"].value_counts().iter_rows())
+    return {kind: counts.get(kind, 0) for kind in (*ERROR_KINDS, NO_ANSWER, BROKEN_OFF, COMPLETE)}
+
+
+def chance_kinds(games: pl.DataFrame) -> dict[str, float]:
+    """The kinds of errors of somebody who guesses wrongly in the turns in which these games ended by a wrong answer: shares that add up to 1.
+
+    Exact: over all wrong guesses of the player ``random``, given the numbers shown until then. Nothing where no game ended by a wrong answer.
+    """
+    wrong = games.filter(pl.col("ended_by") == "error", pl.col("error_kind") != "format")
+    shares = [_kinds_at(*row) for row in wrong.select("variant", "setting", "length", "seed", "max_length").rows()]
+    known = [one for one in shares if one]
+    kinds = [kind for kind in ERROR_KINDS if kind != "format"]
+    return {kind: sum(one.get(kind, 0.0) for one in known) / len(known) for kind in kinds} if known else {}
+
+
+@lru_cache(maxsize=100_000)
+def _kinds_at(variant: str, setting: str, length: int, seed: int, n_right: int) -> Mapping[ErrorKind, float]:
+    return guess_kinds(variant, Setting.of(setting, length).steps(variant, seed)[: n_right + 1])

@@ -14,11 +14,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from howsure.running import Gate, failure_of
 from howsure.running.replies import KeptReplies
 from howsure.track.adaptive import TOO_LONG, LengthPosterior, chance_level
-from howsure.track.game.parsing import is_right, parse, split_reasoning
-from howsure.track.game.prompts import all_turns, instructions
+from howsure.track.game.prompts import all_turns, instructions, is_right, parse, split_reasoning
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import statistic
-from howsure.track.running.solver import replies_file
+from howsure.track.running.task import replies_file
 
 __all__ = ["search_length", "track_length"]
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from howsure.errors import InputError
-from howsure.running import read_logs
+from howsure.running import locked, read_logs
+from howsure.sources import inspect_logs
 from howsure.sources.inspect_format import Log
 from howsure.sources.inspect_format import Sample as Logged
-from howsure.track.samples import GameSample, Samples
+from howsure.track.samples import GameSample, Samples, load_samples
 
-__all__ = ["samples_from_logs", "samples_of"]
+__all__ = ["FILE", "kept_in", "locked", "read_samples", "samples_from_logs", "samples_of"]
 
 _TASK = "track_the_stat"
 _PLAYERS = "howsure/"
@@ -30,7 +31,7 @@ def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
 
     Logs with one task id are tries at one run: of each game the last try without an error counts, with the tokens of all.
     Epochs, and other runs of the same model under the same conditions, are further attempts. ``failure`` says why a game was interrupted
-    without an answer to judge (`howsure.track.game.endings.FAILURES`).
+    without an answer to judge (`howsure.track.game.rules.FAILURES`).
     """
     return samples_of(read_logs(paths, _TASK))
 
@@ -155,3 +156,47 @@ def _notes(games: Sequence[_Game]) -> list[str]:
         f"{model}: the server did not count the reasoning tokens of {n} of {total[model]} games; they are estimated from the reasoning's share of the reply's characters."
         for model, n in estimated.items()
     ]
+
+
+# Games from wherever they lie: Inspect logs, samples.csv files, and folders that hold them.
+
+
+FILE = "samples.csv"
+
+
+def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
+    """All games in these files, folders and subfolders. Where a folder has logs and a samples.csv made from them, the logs are read.
+
+    Parameters
+    ----------
+    paths : Sequence[str or path]
+        Files and folders.
+    """
+    if not paths:
+        raise InputError("No input was given: name a log, a samples.csv or a folder that contains them.")
+    given = [Path(path) for path in paths]
+    logs = [path for path in given if path.is_file() and inspect_logs.recognise(path)]
+    # all logs at once, because several may be tries at the same run
+    together = [samples_from_logs(logs)] if logs else []
+    return Samples.union([*together, *(_read(path) for path in given if path not in logs)])
+
+
+def kept_in(folder: Path) -> Samples | None:
+    """The games in a folder's samples.csv, if it has one."""
+    path = folder / FILE
+    return load_samples(path) if path.exists() else None
+
+
+def _read(path: Path) -> Samples:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder.")
+    if path.is_file():
+        return load_samples(path)
+    # people's games, from `track collect`, lie in a folder of their own beside the logs
+    files = sorted(path.rglob(FILE))
+    kept = Samples.union([load_samples(file) for file in files]) if files else None
+    if inspect_logs.recognise(path):
+        return samples_from_logs([path]).over(kept)
+    if kept is None:
+        raise InputError(f"{path}: contains no Inspect log and no {FILE}. Name the folder of a run.")
+    return kept

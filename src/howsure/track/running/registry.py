@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from howsure.track.running.human_model import HumanAPI
 from howsure.track.running.length_task import search_length, track_length
-from howsure.track.running.player_models import PlayerAPI, ReasoningAPI
-from howsure.track.running.scorer import max_length
-from howsure.track.running.solver import play_game
-from howsure.track.running.task import track_the_stat
+from howsure.track.running.players import HumanAPI, PlayerAPI, ReasoningAPI
+from howsure.track.running.task import max_length, play_game, track_the_stat
 
 __all__ = [
     "HumanAPI",

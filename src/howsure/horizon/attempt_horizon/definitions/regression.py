@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, logit, logsumexp
 
 from howsure.compiled import kernel
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model
-from howsure.horizon.attempt_horizon.definitions.rising import reach, rise
+from howsure.horizon.attempt_horizon.definitions.matching import reach, rise
 from howsure.stats._arrays import Floats
 
 __all__ = ["UNDEFINED", "difficulties", "horizons", "last_attempt", "log_likelihood", "spread_likelihood"]

@@ -1,4 +1,6 @@
-r"""How far scores lie from the curve: what the weights and the replicates are made of.
+r"""The fits of a scale: the errors of scores, the published ridge, and the hierarchical fit that is the default.
+
+The weights and the replicates follow how far scores lie from the curve:
 
 .. math:: \mathrm{Var}(y_i) = v_b\, g(p_i) + \frac{\mu_i (1 - \mu_i)}{n_i}, \qquad g(p) = \frac{4 p (1 - p) + \kappa}{1 + \kappa}
 
@@ -10,7 +12,8 @@ the slopes. Errors of one family's models on one benchmark correlate by ``ρ``.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -19,11 +22,23 @@ from scipy.sparse.linalg import svds
 from scipy.special import expit
 
 from howsure.compiled import kernel
-from howsure.stitch.model.problem import Floats, Ints, Layout, Prior, Problem, Rows
-from howsure.stitch.model.solver import MOST_ITERATIONS, Solution, Spread, eta, spread
+from howsure.stitch.model.anchors import AnchorBenchmark, Constraint
+from howsure.stitch.model.problem import Fitted, Floats, Ints, Layout, Prior, Problem, Rows
+from howsure.stitch.model.solver import Spread, eta, fit, spread
 from howsure.stitch.model.solver import fit as minimise
 
-__all__ = ["LEAST_SD", "ScoreNoise", "estimate_noise", "expected", "solve_hierarchy"]
+__all__ = [
+    "LEAST_SD",
+    "MOST_ITERATIONS",
+    "RIDGE",
+    "TOLERANCE",
+    "ScoreNoise",
+    "Solution",
+    "estimate_noise",
+    "expected",
+    "solve_hierarchy",
+    "solve_ridge",
+]
 
 LEAST_SD = 0.005
 """Least standard deviation of a score around its curve: what rounding to two digits hides, if nothing else is known."""
@@ -319,3 +334,91 @@ def _rms(values: Floats, variance: Floats) -> float:
 def _change(before: _Hyper, after: _Hyper) -> float:
     pairs = zip(vars(before).values(), vars(after).values(), strict=True)
     return float(max(abs(new - old) / (abs(new) + 0.1) for old, new in pairs))
+
+
+# A fitted problem as the solver left it, and the published objective.
+
+
+RIDGE = 0.1
+TOLERANCE = 1e-9
+MOST_ITERATIONS = 500
+_RIDGE_FARTHEST = 10.0  # capabilities and difficulties
+_SLOPES = (0.1, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The optimum and all that made it.
+
+    ``prior_sd`` is how unsure each prior mean is, 0 for a mere penalty. ``is_by_noise`` says that a score's weight is the inverse of its
+    variance; otherwise all weigh the same on the way from floor to ceiling.
+    """
+
+    problem: Problem
+    rows: Rows
+    weights: Floats
+    prior: Prior
+    fitted: Fitted
+    noise: ScoreNoise
+    prior_sd: Floats
+    is_by_noise: bool
+    learned: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def theta(self) -> Floats:
+        """The parameters, in the solver's own constraint."""
+        return self.fitted.theta
+
+    @property
+    def layout(self) -> Layout:
+        """Where each kind of parameter lies."""
+        return self.rows.layout
+
+
+def solve_ridge(
+    problem: Problem,
+    constraint: Constraint,
+    *,
+    ridge: float = RIDGE,
+    variances: Floats | None = None,
+    equal_slopes: bool = False,
+    start: Floats | None = None,
+) -> Solution:
+    r"""Least squares with one ridge over all parameters: the objective of "A Rosetta Stone for AI Benchmarks".
+
+    .. math:: \tfrac12 \sum_i (\hat y_i - y_i)^2 + \frac{\lambda}{2 n} \Bigl(\sum C^2 + \sum D^2 + \sum a^2\Bigr)
+
+    over the n free parameters, C and D within ±10, slopes within 0.1 to 10. The anchor's slope is fixed; its difficulty is not, since
+    the ridge pins the location, and the scale is moved afterwards. With ``equal_slopes`` all slopes are 1 (Rasch); with ``variances`` of the
+    scores their errors are weighted.
+    """
+    rows = problem.rows()
+    prior = _ridge_prior(rows.layout, constraint, ridge, equal_slopes=equal_slopes)
+    weights = 1 / rows.span[rows.benchmark] ** 2 if variances is None else variances.mean() / variances
+    begin = np.zeros(rows.layout.size) if start is None else start
+    fitted = fit(rows, weights, begin, prior, TOLERANCE, MOST_ITERATIONS)
+    around = spread(rows, weights, fitted.theta, prior)
+    noise = estimate_noise(problem, rows, fitted.theta, weights, around)
+    return Solution(
+        problem,
+        rows,
+        weights,
+        prior,
+        fitted,
+        noise,
+        np.zeros(rows.layout.size),
+        variances is not None,
+        {"ridge": ridge},
+    )
+
+
+def _ridge_prior(at: Layout, constraint: Constraint, ridge: float, *, equal_slopes: bool) -> Prior:
+    low, high = np.full(at.size, -_RIDGE_FARTHEST), np.full(at.size, _RIDGE_FARTHEST)
+    low[at.log_slope], high[at.log_slope] = np.log(_SLOPES)
+    if equal_slopes:
+        low[at.log_slope] = high[at.log_slope] = 0.0
+    elif isinstance(constraint, AnchorBenchmark):
+        anchor = np.arange(at.size)[at.log_slope][constraint.benchmark]
+        low[anchor] = high[anchor] = np.log(constraint.slope)
+    is_free = low < high
+    return Prior(np.zeros(at.size), np.where(is_free, ridge / is_free.sum(), 0.0), low, high, True)

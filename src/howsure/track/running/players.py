@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
+import sys
+from abc import abstractmethod
 from collections import OrderedDict
 
 from inspect_ai.model import (
     ChatMessage,
+    ChatMessageAssistant,
     ContentReasoning,
     ContentText,
     GenerateConfig,
+    ModelAPI,
     ModelOutput,
     ModelUsage,
     modelapi,
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.util import input_screen
 
 from howsure.errors import OptionError
 from howsure.track.game.players import player
 from howsure.track.game.rules import Player
 from howsure.track.game.statistics import Step
 from howsure.track.running.costs import count_tokens
-from howsure.track.running.free_model import FreeAPI
+from howsure.track.terminal import QUIT, typed
 
-__all__ = ["PROVIDER", "REASONING_PROVIDER", "PlayerAPI", "ReasoningAPI"]
+__all__ = ["PERSON", "PROVIDER", "REASONING_PROVIDER", "FreeAPI", "HumanAPI", "PlayerAPI", "ReasoningAPI"]
+
+
+# Models of Inspect that cost no tokens, and say so: players and people.
+
+
+class FreeAPI(ModelAPI):
+    """Somebody who answers a conversation without a server."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect has it
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's name
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """What is said to the last message."""
+        output = ModelOutput.from_message(ChatMessageAssistant(content=self.said(input), source="generate"))
+        # without usage Inspect counts tokens itself, and fetches a tokenizer for it
+        output.usage = ModelUsage()
+        return output
+
+    @abstractmethod
+    def said(self, messages: list[ChatMessage]) -> str:
+        """The reply to a conversation."""
+
 
 PROVIDER = "howsure"
 REASONING_PROVIDER = "howsure-reasoning"
@@ -118,3 +157,53 @@ class ReasoningAPI(FreeAPI):
 
 def _steps(messages: list[ChatMessage]) -> list[Step]:
     return [one.metadata["step"] for one in messages if one.metadata and "step" in one.metadata]
+
+
+# A person as a model of Inspect, so that a log says who played: ``--model human/jo``.
+
+
+PERSON = "human"
+_WIPE = "\x1b[2J\x1b[3J\x1b[H"  # the screen and what could be scrolled back to
+
+
+@modelapi(name=PERSON)
+class HumanAPI(FreeAPI):
+    """Whoever sits at the terminal: sees the newest number alone, and types the answer without brackets."""
+
+    def max_connections(self) -> int:
+        """One game at a time."""
+        return 1
+
+    def said(self, messages: list[ChatMessage]) -> str:
+        """What the person types to the last number, in brackets."""
+        variant = (messages[0].metadata or {}).get("variant")
+        if variant is None:
+            raise OptionError(f"{PERSON}/{self.model_name} plays track_the_stat only. Choose another model.")
+        instructions = messages[0].text if len(messages) == 2 else ""
+        word = variant.partition("-")[0]
+        return f"[{word}: {_ask(instructions, messages[-1].text, word):g}]"
+
+
+def _ask(instructions: str, shown: str, variant: str) -> float:
+    """The number that was typed, asked for until there is one."""
+    trouble = ""
+    while True:
+        above = [f"{text}\n\n" for text in (instructions, shown, trouble) if text]
+        with input_screen(record_event=False):
+            _show(_WIPE, *above, f"{variant.capitalize()} ({QUIT} to stop): ")
+            text = input()
+            _show(_WIPE)
+        if text.strip().lower() == QUIT:
+            raise KeyboardInterrupt("stopped")
+        answer = typed(text)
+        if answer is not None:
+            return answer
+        trouble = f"{text.strip()[:40]!r} is not a number. Type digits, such as 7 or 40.5."
+
+
+def _show(*texts: str) -> None:
+    """Onto the terminal itself: Inspect takes what is printed into its own display, or drops it."""
+    screen = sys.__stdout__
+    if screen is not None:
+        screen.write("".join(texts))
+        screen.flush()
