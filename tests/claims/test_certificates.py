@@ -220,7 +220,7 @@ def test_the_verbs_run_as_a_user_runs_them(command, tmp_path):
 def test_an_interrupted_check_leaves_no_certificate(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from howsure.cli.claims import check as verb
+    from howsure.cli.claims import checking as verb
 
     monkeypatch.setattr(verb, "interruption_notes", lambda: ("Interrupted: 100 of 1,000 replicates were computed.",))
     out = tmp_path / "c.json"

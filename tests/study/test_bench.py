@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from howsure import study
-from howsure.cli.study.validate import orders_beside
+from howsure.cli.study.judges import orders_beside
 from howsure.errors import InputError, OptionError
 from howsure.stats.drift import simulate_runs
 from howsure.stats.judges import (

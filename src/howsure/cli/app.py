@@ -14,20 +14,26 @@ __all__ = ["PANELS", "app"]
 PANELS: Panels = {
     "Evals": {
         "overview": (
-            "howsure.cli.evals.overview",
+            "howsure.cli.evals.decisions",
             "What is in the logs, what they support, and what they do not decide.",
         ),
         "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
         "formats": ("howsure.cli.convert", "What Howsure reads: the formats of other tools."),
-        "names": ("howsure.cli.evals.names", "Names of models and benchmarks that may be the same, with reasons."),
-        "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
-        "compare": ("howsure.cli.evals.compare", "Differences between models, prompts or any runs, paired by item."),
-        "gate": ("howsure.cli.evals.gate", "Ship, block or cannot tell: may a candidate replace the base?"),
-        "explore": ("howsure.cli.evals.explore", "One offline page: a map of models by items, flips, filters, cost."),
-        "items": ("howsure.cli.evals.items", "Every item: success by model, flips, suspected wrong keys, saturation."),
-        "leaderboard": ("howsure.cli.evals.leaderboard", "Tiers and rank intervals of many models, instead of ranks."),
-        "watch": ("howsure.cli.evals.watch", "Running evals: intervals that may be looked at as often as you like."),
-        "power": ("howsure.cli.evals.power", "How many items and repeats are needed to detect a difference."),
+        "names": ("howsure.cli.evals.decisions", "Names of models and benchmarks that may be the same, with reasons."),
+        "summary": ("howsure.cli.evals.means", "Mean score of each model, with intervals over clusters."),
+        "compare": ("howsure.cli.evals.means", "Differences between models, prompts or any runs, paired by item."),
+        "gate": ("howsure.cli.evals.decisions", "Ship, block or cannot tell: may a candidate replace the base?"),
+        "explore": ("howsure.cli.evals.decisions", "One offline page: a map of models by items, flips, filters, cost."),
+        "items": (
+            "howsure.cli.evals.decisions",
+            "Every item: success by model, flips, suspected wrong keys, saturation.",
+        ),
+        "leaderboard": ("howsure.cli.evals.means", "Tiers and rank intervals of many models, instead of ranks."),
+        "watch": (
+            "howsure.cli.evals.decisions",
+            "Running evals: intervals that may be looked at as often as you like.",
+        ),
+        "power": ("howsure.cli.evals.means", "How many items and repeats are needed to detect a difference."),
     },
     "Instruments": {
         "stitch": ("howsure.cli.stitch", "How capable is each model and how hard is each benchmark, on one scale?"),

@@ -6,10 +6,10 @@ __all__ = ["VERBS", "app"]
 
 VERBS: Panels = {
     "Claims": {
-        "check": ("howsure.cli.claims.check", "Does a claim hold under every defensible analysis?"),
-        "plan": ("howsure.cli.claims.plan", "Fix claims, choices and settings before the data, with a hash."),
-        "verify": ("howsure.cli.claims.verify", "Recompute a certificate from the data, and name what differs."),
-        "coverage": ("howsure.cli.claims.coverage", "Error rates of the verdicts on simulated data."),
+        "check": ("howsure.cli.claims.checking", "Does a claim hold under every defensible analysis?"),
+        "plan": ("howsure.cli.claims.checking", "Fix claims, choices and settings before the data, with a hash."),
+        "verify": ("howsure.cli.claims.checking", "Recompute a certificate from the data, and name what differs."),
+        "coverage": ("howsure.cli.claims.checking", "Error rates of the verdicts on simulated data."),
     },
 }
 

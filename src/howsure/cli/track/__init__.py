@@ -6,17 +6,17 @@ __all__ = ["VERBS", "app"]
 
 VERBS: Panels = {
     "Before": {
-        "estimate": ("howsure.cli.track.estimate", "Tokens and cost of a run, before it is started."),
+        "estimate": ("howsure.cli.track.games", "Tokens and cost of a run, before it is started."),
     },
     "Playing": {
-        "run": ("howsure.cli.track.run", "Run models or scripted baselines."),
+        "run": ("howsure.cli.track.games", "Run models or scripted baselines."),
         "length": (
-            "howsure.cli.track.length",
+            "howsure.cli.track.games",
             "The length at which half of a model's last answers are correct, with few calls.",
         ),
-        "human": ("howsure.cli.track.human", "Play it yourself in the terminal."),
-        "page": ("howsure.cli.track.page", "The same game as a page for a browser."),
-        "collect": ("howsure.cli.track.collect", "Read the files that players sent back."),
+        "human": ("howsure.cli.track.games", "Play it yourself in the terminal."),
+        "page": ("howsure.cli.track.games", "The same game as a page for a browser."),
+        "collect": ("howsure.cli.track.games", "Read the files that players sent back."),
     },
     "After": {
         "report": (

@@ -1,4 +1,4 @@
-"""`howsure claims check`."""
+"""`howsure claims check`, `plan`, `verify` and `coverage`."""
 
 from __future__ import annotations
 
@@ -201,3 +201,107 @@ def _write_certificate(result: ClaimCheck, data: Any, path: Path, planned: Path 
 def _say_planned(console: Console, problems: list[str], age: str) -> None:
     kept = "As planned: claims, choices, settings and version are those of the plan."
     console.say(f"{kept if not problems else 'Not as planned: ' + '; '.join(problems) + '.'} {age}")
+
+
+# `howsure claims plan`.
+
+
+@app.command(epilog="Example: howsure claims plan examples/claims/claims.yaml --out plan.json")
+@verb
+def plan(
+    claims: ClaimsFile,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the file of the plan.", show_default=False)],
+    replicates: Replicates = 1000,
+    most: Most = 500,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Fix claims, choices and settings before the data are seen: writes them with their hash.
+
+    Publish the hash, or commit the file. `howsure claims check --planned FILE` says whether all was done as planned.
+    """
+    from howsure.claims.certificates import plan as make_plan
+    from howsure.results import write_json
+
+    made = make_plan(claims, n_replicates=replicates, most=most, level=level, seed=seed)
+    console = Console()
+    for claim in made["sentences"]:
+        console.say(claim)
+    console.say(f"Plan {made['hash']}, written {made['written']}.")
+    console.wrote([write_json(made, out)])
+
+
+# `howsure claims verify`.
+
+
+@app.command(epilog="Example: howsure claims verify certificate.json examples/claims/runs.csv")
+@verb
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERTIFICATE", help="What `claims check --certificate` wrote.", show_default=False)
+    ],
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    claims: Annotated[
+        Path | None,
+        typer.Option(help="The claims file as it is now, to be compared with the certificate.", show_default=False),
+    ] = None,
+    planned: Annotated[
+        Path | None,
+        typer.Option(help="Plan: as it was published, to be compared with the certificate.", show_default=False),
+    ] = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Recompute a certificate from the data and say whether it is equal, or what differs: a row, an option, the plan, the version, a result.
+
+    Exit codes: 0 equal, 1 something differs, 2 something to correct.
+    """
+    from howsure.claims.certificates import read_certificate
+    from howsure.claims.certificates import verify as verify_certificate
+    from howsure.claims.claim_files import read_claims
+    from howsure.claims.inputs import ClaimData
+
+    made = read_certificate(certificate)
+    data: Any = inputs  # of a plan, which is refused below
+    if "claims" in made:
+        file = read_claims(made["claims"])
+        data = ClaimData.of(inputs, file, lambda paths, wanted: reading.read(paths, output.console, wanted))
+    with progress_bar("recomputing", output.console) as progress:
+        found = verify_certificate(made, data, claims=claims, planned=planned, scheduler=scheduler, progress=progress)
+    rows = [(what, "equal" if is_equal else "differs", detail) for what, is_equal, detail in found.rows]
+    output.console.table(
+        "Verification", ("part", "result", "what differs"), rows, "Numbers agree within a relative 1e-9."
+    )
+    output.console.say("Equal: the certificate is found again." if found.is_equal else "Not equal: see what differs.")
+    output.console.json(found.as_dict())
+    if output.out:
+        output.console.wrote(found.save(output.out))
+    if not found.is_equal:
+        raise SystemExit(1)
+
+
+# `howsure claims coverage`.
+
+
+@app.command(epilog="Example: howsure claims coverage --simulations 4")
+@verb
+def coverage(
+    output: Output,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per cause.")] = 200,
+    seed: Seed = 0,
+) -> None:
+    """How often is the choice that matters named first, and how often are the verdicts right, on simulated runs?
+
+    In each simulated data set one choice matters: runs cut at a limit, the source of human times, or the weights.
+    """
+    from howsure.claims.simulator import claim_errors
+
+    with progress_bar("simulating", output.console) as progress:
+        found = claim_errors(simulations, seed=seed, progress=progress)
+    rows = [(r.cause, r.what, r.share, r.n_simulations, f"{r.goal:g}") for r in found.rows]
+    caption = f"{simulations:,} simulated data sets per cause, seed {seed}; intervals: 95 %, Wilson."
+    output.console.table(
+        "How often are the verdicts right?", ("cause", "question", "share", "data sets", "goal"), rows, caption
+    )
+    finish(found, output, "claim_errors", "How often are the verdicts right?")
