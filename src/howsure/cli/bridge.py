@@ -121,7 +121,7 @@ def place(
     Writes placed.csv and placed.json.
     """
     from howsure.bridges.placing import place_attempts
-    from howsure.cli.stitch_common import capability_of, load_scale, save_result
+    from howsure.cli.stitch.scale import capability_of, load_scale, save_result
 
     scale = load_scale(fit)
     found = place_attempts(

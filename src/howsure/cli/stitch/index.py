@@ -10,7 +10,7 @@ import typer
 from howsure.cli.finish import finish, save_charts
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from howsure.cli.output import Console, progress_bar
-from howsure.cli.stitch_common import SHOWN, Fit, Fitting, capability_of, figure, load_scale
+from howsure.cli.stitch.scale import SHOWN, Fit, Fitting, capability_of, figure, load_scale
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from howsure.stitch.preferences import JointScale, VoteRanking
     from howsure.stitch.whole_run import WholeRun
 
-__all__ = ["domains", "gaps", "growth", "run_all", "update", "votes"]
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command(epilog="Example: howsure stitch domains fit --baskets examples/stitch/baskets.yaml")
 @verb
 def domains(
     folder: Fit,
@@ -57,6 +60,9 @@ def domains(
     finish(found, output, "domains", "Capabilities by domain")
 
 
+@app.command(
+    epilog="Example: howsure stitch update fit examples/stitch/scores.csv examples/stitch/new.csv --replicates 20"
+)
 @verb
 def update(
     folder: Annotated[
@@ -130,6 +136,7 @@ def update(
         console.wrote(written)
 
 
+@app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --covariate length --fit fit")
 @verb
 def votes(
     inputs: Inputs,
@@ -238,6 +245,7 @@ def _show_joint(joint: JointScale, level: float, console: Console) -> None:
     )
 
 
+@app.command(epilog="Example: howsure stitch gaps fit")
 @verb
 def gaps(
     folder: Fit,
@@ -275,6 +283,7 @@ def gaps(
     finish(found, output, "gaps", "Which benchmarks are missing")
 
 
+@app.command(epilog="Example: howsure stitch growth examples/stitch/scores.csv --replicates 20")
 @verb
 def growth(
     inputs: Inputs,
@@ -311,6 +320,9 @@ def growth(
     finish(found, output, "growth", "Growth of the frontier")
 
 
+@app.command(
+    "all", epilog="Example: howsure stitch all examples/stitch/scores.csv --replicates 20 -o everything --formats html"
+)
 @verb
 def run_all(
     inputs: Inputs,

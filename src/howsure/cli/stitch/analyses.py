@@ -11,12 +11,13 @@ import typer
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
-from howsure.cli.stitch_common import (
+from howsure.cli.stitch.scale import (
     Fit,
     Fitting,
     capability_of,
     ends_of,
     figure,
+    folds_named,
     load_scale,
     share_of,
     stated_score,
@@ -24,17 +25,20 @@ from howsure.cli.stitch_common import (
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance, stated
 
-MOST_PREDICTED = 60
-"""Rows of predictions that a terminal shows."""
-
 if TYPE_CHECKING:
     import polars as pl
 
     from howsure.stitch.forecasting.backtest import BreakTest
 
-__all__ = ["check", "forecast", "lag", "map_horizons", "predict", "progress", "robustness", "validate"]
+MOST_PREDICTED = 60
+"""Rows of predictions that a terminal shows."""
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command(epilog="Example: howsure stitch predict fit cobalt-4.0 --benchmark bench-02")
 @verb
 def predict(
     folder: Fit,
@@ -71,6 +75,7 @@ def predict(
     finish(found, output, "predict", "Predicted scores")
 
 
+@app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")
 @verb
 def validate(
     inputs: Inputs,
@@ -118,6 +123,7 @@ def validate(
     finish(found, output, "validate", "Held-out scores")
 
 
+@app.command(epilog="Example: howsure stitch forecast fit --cutoff-date 2025-05-01")
 @verb
 def forecast(
     folder: Fit,
@@ -187,6 +193,7 @@ def forecast(
     finish(found, output, "forecast", "Forecast of the frontier")
 
 
+@app.command(epilog="Example: howsure stitch lag fit --by organisation")
 @verb
 def lag(
     folder: Fit,
@@ -233,6 +240,7 @@ def lag(
     finish(found, output, "lag", "Lags between groups")
 
 
+@app.command(epilog="Example: howsure stitch progress fit")
 @verb
 def progress(
     folder: Fit,
@@ -268,6 +276,7 @@ def progress(
     finish(found, output, "progress", "Scaling and algorithms")
 
 
+@app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")
 @verb
 def map_horizons(
     folder: Fit,
@@ -315,6 +324,7 @@ def map_horizons(
     finish(found, output, "map", "Time horizons by capability")
 
 
+@app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 50")
 @verb
 def robustness(
     inputs: Inputs,
@@ -367,6 +377,7 @@ def robustness(
     finish(found, output, "robustness", "What the conclusions are sensitive to")
 
 
+@app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")
 @verb
 def check(
     folder: Fit,
@@ -402,11 +413,6 @@ def check(
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
     finish(found, output, "check", "Check of the scale")
-
-
-def folds_named(folds: str) -> int | str:
-    """A number of folds, or the file that has them."""
-    return int(folds) if folds.isdigit() else folds
 
 
 def _held(row: Mapping[str, Any]) -> str:
