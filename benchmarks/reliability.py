@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.reading import best_of
-from howsure.stats.agreement import krippendorff
-from howsure.stats.reliability import intraclass
+from howsure.stats.reliability import intraclass, krippendorff
 
 ITEMS, RATERS, ROUNDS, CALLS, SIMULATIONS = 30, 7, 7, 100, 1000
 

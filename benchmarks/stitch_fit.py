@@ -18,9 +18,8 @@ from scipy.optimize import least_squares
 from threadpoolctl import threadpool_limits
 
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import MOST_ITERATIONS, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import AnchorBenchmark, Problem
 from howsure.stitch.model.replicates import draw_replicates
 from howsure.stitch.model.solver import fit
 from howsure.stitch.simulator import simulate

@@ -16,9 +16,8 @@ import sys
 import numpy as np
 
 from howsure.sources import read
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import expected, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import AnchorBenchmark, Problem
 from howsure.stitch.model.residuals import fit_residuals
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.sensitivity.crossvalidation import SPLITS, folds_of, make_parts

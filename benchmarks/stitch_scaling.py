@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.problem import AnchorBenchmark, Problem
 
 MODELS, BENCHMARKS, DENSITY = (125, 625, 1_250, 2_500, 5_000), 500, 0.1
 

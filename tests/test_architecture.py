@@ -99,9 +99,7 @@ def test_charts_compute_no_statistics(path):
 
 def test_a_chart_that_computes_is_seen(tmp_path):
     wrong = tmp_path / "charts.py"
-    wrong.write_text(
-        "import numpy as np\nfrom howsure.stats.proportions import wilson\nlow = np.percentile([1, 2], 5)\n"
-    )
+    wrong.write_text("import numpy as np\nfrom howsure.stats.means import wilson\nlow = np.percentile([1, 2], 5)\n")
     assert statistics_in(wrong) == ["imports stats", "line 3 calls percentile"]
 
 

@@ -11,7 +11,7 @@ CODE = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import hierarchical_weights
 hierarchical_weights([np.array([0, 0, 1])], 5, np.random.default_rng(0))
 """
 KERNEL = """

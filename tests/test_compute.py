@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from howsure import compute
 from howsure.compute import Stopped, replicate
-from howsure.errors import HowsureError, MissingExtraError, OptionError
-from howsure.interruptions import interruption_notes, keep_finished
+from howsure.errors import HowsureError, MissingExtraError, OptionError, interruption_notes, keep_finished
 
 SEED = 20
 

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.tables import TABLES, Attempts, Ratings, Scores, Votes, frames, text_lines
+from howsure.tables import TABLES, Attempts, Ratings, Scores, Votes, frames, text_tables
 from howsure.tables.frames import Part, json_lines
 
 ROWS = {
@@ -679,7 +679,7 @@ def test_a_large_jsonl_file_is_read_in_blocks_and_gives_the_same_table(tmp_path,
     path = _answers(tmp_path / "answers.jsonl")
     held = howsure.read(path)
     monkeypatch.setattr(frames, "_LARGE_LINES", 0)
-    monkeypatch.setattr(text_lines, "BLOCK", 1000)
+    monkeypatch.setattr(text_tables, "BLOCK", 1000)
     collected = []
     frame_of = pl.LazyFrame.collect
     monkeypatch.setattr(
@@ -704,6 +704,6 @@ def test_a_fault_in_a_large_jsonl_file_is_named_with_its_line(tmp_path, monkeypa
     path = _answers(tmp_path / "answers.jsonl")
     path.write_text(path.read_text() + wrong + "\n")
     monkeypatch.setattr(frames, "_LARGE_LINES", 0)
-    monkeypatch.setattr(text_lines, "BLOCK", 1000)
+    monkeypatch.setattr(text_tables, "BLOCK", 1000)
     with pytest.raises(InputError, match=said):
         howsure.read(path)

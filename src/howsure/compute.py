@@ -36,8 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure._version import __version__
-from howsure.errors import HowsureError, OptionError, need
-from howsure.interruptions import cut_short, still_wanted
+from howsure.errors import HowsureError, OptionError, cut_short, need, still_wanted
 
 __all__ = ["Stopped", "each", "n_cluster_workers", "one_blas_thread", "replicate"]
 
@@ -91,7 +90,7 @@ def replicate(
     on its workers, and ``work`` is sent there with all that it refers to. A lost worker's batches are computed again by others.
     ``progress(done, n)`` is called in the calling thread.
 
-    What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.interruptions.keep_finished`, gives
+    What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.errors.keep_finished`, gives
     fewer than `n` replicates, at this and at every later call, unless ``keep`` is False: then they are a part of more work, which is to stop as a whole. Neither waits for batches under way.
     """
     _check(n, seed, batch, workers, scheduler)

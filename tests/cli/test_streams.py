@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.cli.streams import _in_ascii
+from howsure.cli.output import _in_ascii
 from servers import prepared_process
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

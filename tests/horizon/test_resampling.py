@@ -35,7 +35,7 @@ def test_families_and_tasks_are_each_counted_once(family_sd):
 
 
 def test_drawing_tasks_again_within_families_would_count_them_twice():
-    from howsure.stats.bootstrap import hierarchical_weights
+    from howsure.stats.replicates import hierarchical_weights
 
     family = np.repeat(np.arange(40), 5)
     values = np.random.default_rng(0).standard_normal(200)

@@ -15,7 +15,7 @@ import pytest
 from howsure import safe_io, sources
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import Archive
-from howsure.tables import Attempts, Ratings, Scores, text_lines
+from howsure.tables import Attempts, Ratings, Scores, text_tables
 
 A = "subject,kind,task,attempt,score\n"
 S = "model,benchmark,score\n"
@@ -175,8 +175,8 @@ TEXT = [
     Case("a pretty array", "x.jsonl", f"[\n{LINE}]", ("x.jsonl line 1", "not JSON")),
     Case("a pretty object", "x.jsonl", LINE.replace(", ", ",\n"), ("x.jsonl line 1", "not JSON")),
     Case("numbers for objects", "x.jsonl", "1\n2\n", ("x.jsonl line 1", "one JSON object per line is expected, not 1")),
-    Case("a huge line", "x.jsonl", LINE + LINE.replace('"t"', f'"{"t" * 3000}"'), ("x.jsonl line 2", "longer than", "one object per line"), patch=(text_lines, "LONGEST_LINE", 1000)),
-    Case("a huge line, packed", "x.jsonl.gz", gzip.compress(LINE.replace('"t"', f'"{"t" * 3000}"').encode()), ("line 1", "longer than"), patch=(text_lines, "LONGEST_LINE", 1000)),
+    Case("a huge line", "x.jsonl", LINE + LINE.replace('"t"', f'"{"t" * 3000}"'), ("x.jsonl line 2", "longer than", "one object per line"), patch=(text_tables, "LONGEST_LINE", 1000)),
+    Case("a huge line, packed", "x.jsonl.gz", gzip.compress(LINE.replace('"t"', f'"{"t" * 3000}"').encode()), ("line 1", "longer than"), patch=(text_tables, "LONGEST_LINE", 1000)),
 ]  # fmt: skip
 
 PATHS = [

@@ -13,9 +13,9 @@ import pytest
 import howsure
 from howsure.errors import InputError, OptionError
 from howsure.sources import account, read, recognise
-from howsure.sources._sniff import keys
+from howsure.sources._reading import keys
 from howsure.sources.files import ColumnMapping, load_mapping, save_mapping
-from howsure.tables import Attempts, Ratings, Scores, frames, text_lines, text_tables
+from howsure.tables import Attempts, Ratings, Scores, frames, text_tables
 from howsure.tables.frames import write_frame
 
 ATTEMPTS = {"subject": ["a"], "kind": ["model"], "task": ["t"], "attempt": [1], "score": [0.5]}
@@ -391,7 +391,7 @@ def test_a_large_file_is_read_in_blocks_with_the_same_rows(tmp_path, monkeypatch
     whole = read(path, cache=False).frame
     monkeypatch.setattr(frames, "_LARGE_LINES", 1000)
     monkeypatch.setattr(frames, "_LARGE_PACKED", 100)
-    for module in (text_lines, text_tables):
+    for module in (text_tables,):
         monkeypatch.setattr(module, "BLOCK", 700)
     part = frames.parts_of(path)[0].parsed()
     assert "PARQUET" in part.rows.explain().upper()  # not in memory
@@ -412,7 +412,7 @@ def test_a_faulty_record_of_a_large_file_is_named_as_in_a_small_one(tmp_path, mo
         read(path, cache=False)
     monkeypatch.setattr(frames, "_LARGE_LINES", 1000)
     monkeypatch.setattr(frames, "_LARGE_PACKED", 100)
-    for module in (text_lines, text_tables):
+    for module in (text_tables,):
         monkeypatch.setattr(module, "BLOCK", 700)
     with pytest.raises(InputError) as large:
         read(path, cache=False)

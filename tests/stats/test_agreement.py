@@ -3,7 +3,7 @@ import pytest
 from scipy.special import stdtrit
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.agreement import METRICS, cohen_kappa, fleiss_kappa, gwet, krippendorff, percent_agreement
+from howsure.stats.reliability import METRICS, cohen_kappa, fleiss_kappa, gwet, krippendorff, percent_agreement
 
 GAP = np.nan
 # Krippendorff (2011), section C: 12 units (rows) by 4 observers

@@ -3,9 +3,9 @@ import pytest
 import scipy.stats
 
 from howsure.errors import InputError, OptionError
-from howsure.stats import bootstrap
-from howsure.stats.bootstrap import basic, bca, hierarchical_weights, percentile
+from howsure.stats import replicates
 from howsure.stats.means import mean
+from howsure.stats.replicates import basic, bca, hierarchical_weights, percentile
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def levels():
 
 
 def test_kernel_draws_as_numpy_does(levels):
-    sizes, rows = bootstrap._tree(levels)
-    plain = bootstrap._count_plainly(50, sizes, rows, np.random.default_rng(1))
+    sizes, rows = replicates._tree(levels)
+    plain = replicates._count_plainly(50, sizes, rows, np.random.default_rng(1))
     np.testing.assert_array_equal(hierarchical_weights(levels, 50, np.random.default_rng(1)), plain)
 
 

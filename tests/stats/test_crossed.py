@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 from howsure.errors import InputError
-from howsure.stats.components import variance_components
-from howsure.stats.crossed import crossed_difference, crossed_mean
+from howsure.stats.components import crossed_difference, crossed_mean, variance_components
 
 SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
 

@@ -5,8 +5,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.stats.fixed_items import fixed_bounds, fixed_difference, fixed_difference_bounds, fixed_mean
-from howsure.stats.means import difference_bounds, mean, mean_bounds, paired_difference
-from howsure.stats.proportions import wilson
+from howsure.stats.means import difference_bounds, mean, mean_bounds, paired_difference, wilson
 
 
 def drawn(rng, rates, repeats):

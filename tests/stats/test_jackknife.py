@@ -3,7 +3,7 @@ import pytest
 import scipy.stats
 
 from howsure.errors import InputError
-from howsure.stats.jackknife import groups, reach
+from howsure.stats.replicates import groups, reach
 
 
 def test_of_a_mean_it_is_the_t_interval():

@@ -4,8 +4,7 @@ import scipy.stats
 import statsmodels.api as sm
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.means import clustered_mean, mean, paired_difference, shared_difference, unpaired_difference
-from howsure.stats.proportions import wilson
+from howsure.stats.means import clustered_mean, mean, paired_difference, shared_difference, unpaired_difference, wilson
 
 
 def ends(found):

@@ -7,9 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simulate_comparisons, simulate_rankings
-from howsure.stats.replicates import replicate_interval
+from howsure.stats.replicates import hierarchical_weights, replicate_interval
 
 NAN, INF = float("nan"), float("inf")
 TRUE = np.array([0.8, 0.4, 0.1, -0.2, -0.4, -0.7])

@@ -4,8 +4,7 @@ import scipy.stats
 from statsmodels.stats.proportion import proportion_confint
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.means import mean
-from howsure.stats.proportions import clopper_pearson, score_bounds, wilson
+from howsure.stats.means import clopper_pearson, mean, score_bounds, wilson
 
 # Newcombe (1998), Two-sided confidence intervals for the single proportion, table I, methods 3 and 5
 NEWCOMBE = {

@@ -5,8 +5,7 @@ import scipy.stats
 from statsmodels.duration.survfunc import CumIncidenceRight, SurvfuncRight, survdiff
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.means import mean
-from howsure.stats.proportions import wilson
+from howsure.stats.means import mean, wilson
 from howsure.stats.survival import (
     FrailtyFit,
     fit_frailty,

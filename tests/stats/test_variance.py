@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 
 from howsure.errors import InputError, OptionError
+from howsure.stats.coverage import split
 from howsure.stats.means import mean
-from howsure.stats.variance import split
 
 # Shrout and Fleiss (1979), table 2: six targets, four judges
 SHROUT_FLEISS = np.array(

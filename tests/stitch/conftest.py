@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.problem import AnchorBenchmark
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 

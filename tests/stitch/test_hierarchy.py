@@ -7,8 +7,8 @@ from scipy.special import expit
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import solve_hierarchy
+from howsure.stitch.model.problem import AnchorBenchmark
 from howsure.stitch.model.replicates import draw_replicates
 from howsure.stitch.sensitivity.crossvalidation import METHODS, PREDICTED_2D, SPLITS, compare_models, make_folds
 from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate

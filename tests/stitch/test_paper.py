@@ -6,8 +6,8 @@ import pytest
 
 from howsure.sources import read
 from howsure.stitch import fit
-from howsure.stitch.model.anchors import AnchorBenchmark, align
 from howsure.stitch.model.fits import solve_ridge
+from howsure.stitch.model.problem import AnchorBenchmark, align
 
 
 def reference(shared, name, key):

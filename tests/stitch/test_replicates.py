@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from howsure.stitch.model.anchors import align, hold_reference
 from howsure.stitch.model.fits import solve_hierarchy, solve_ridge
+from howsure.stitch.model.problem import align, hold_reference
 from howsure.stitch.model.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
 
 

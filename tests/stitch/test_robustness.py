@@ -11,7 +11,7 @@ import pytest
 
 from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
-from howsure.stitch.model.anchors import AnchorBenchmark, choose_constraint
+from howsure.stitch.model.problem import AnchorBenchmark, choose_constraint
 from howsure.stitch.model.replicates import PRESETS
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.analysis import (

@@ -8,8 +8,8 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import solve_hierarchy
+from howsure.stitch.model.problem import AnchorBenchmark
 from howsure.stitch.model.replicates import ScaleReplicates, draw_replicates
 from howsure.stitch.scale import assemble
 from howsure.tables import Scores

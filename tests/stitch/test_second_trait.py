@@ -38,7 +38,7 @@ def test_traits_are_uncorrelated_and_loadings_orthogonal(world):
 
 def test_true_loadings_and_traits_are_recovered(world, found):
     """True parameters are rotated in the same way as the estimates."""
-    from howsure.stitch.model.anchors import Aligned
+    from howsure.stitch.model.problem import Aligned
 
     models, benchmarks = world.models.sort("model"), world.benchmarks.sort("benchmark")
     estimate = found.benchmarks.sort("benchmark")

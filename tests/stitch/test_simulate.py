@@ -7,7 +7,7 @@ import pytest
 from howsure.errors import OptionError
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.interval_coverage import QUANTITIES, coverage
-from howsure.stitch.model.anchors import linked
+from howsure.stitch.model.problem import linked
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import DEPARTURES, simulate
 

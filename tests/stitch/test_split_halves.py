@@ -6,8 +6,8 @@ import pytest
 from scipy.special import expit, logit
 
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.fits import solve_hierarchy, solve_ridge
+from howsure.stitch.model.problem import AnchorBenchmark
 from howsure.stitch.model.replicates import half_disagreement
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.crossed import crossed_mean
+from howsure.stats.components import crossed_mean
 from howsure.stats.reliability import cronbach_alpha
 from howsure.study.analysis import analyze
 from howsure.study.scoring.fidelity import ModelScores, Raters, score

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from howsure.errors import OptionError
-from howsure.stats.components import variance_components
+from howsure.stats.components import crossed_difference, crossed_mean, variance_components
 from howsure.stats.correlation import correlation, power_of_correlation
-from howsure.stats.crossed import crossed_difference, crossed_mean
 from howsure.stats.reliability import cronbach_alpha, spearman_brown
 from howsure.study.planning.design import RatingDesign
 from howsure.study.planning.simulated_studies import (

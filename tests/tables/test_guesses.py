@@ -12,7 +12,7 @@ from howsure.errors import InputError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
 from howsure.sources.files import guess, load_mapping, save_mapping
-from howsure.tables import TABLES, Attempts, Scores, printed_tables, untidy, value_profiles
+from howsure.tables import TABLES, Attempts, Scores, printed_tables, table_choice, untidy
 from howsure.tables.frames import parts_of
 from howsure.tables.guesses import read_as
 
@@ -547,7 +547,7 @@ def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
     rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
     (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
     many = sources.read(tmp_path / "x.tsv", table="attempts")
-    for module in (value_profiles, untidy):
+    for module in (table_choice, untidy):
         monkeypatch.setattr(module, "MANY_COLUMNS", 10**6)
     few = sources.read(tmp_path / "x.tsv", table="attempts")
     assert many.frame.equals(few.frame)

@@ -17,7 +17,7 @@ from howsure.claims.multiverse import assess
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats.proportions import wilson
+from howsure.stats.means import wilson
 from howsure.tables import Attempts
 
 __all__ = ["CAUSES", "ClaimErrors", "claim_errors", "simulate_runs"]

@@ -15,7 +15,7 @@ def main() -> None:
     import errno
     import sys
 
-    from howsure.cli.streams import guard_streams
+    from howsure.cli.output import guard_streams
 
     printed = guard_streams()
     from howsure.cli.app import app

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import progress_bar
+from howsure.cli.output import finish, progress_bar
 
 __all__ = ["app"]
 

@@ -140,10 +140,10 @@ def _kernels() -> DoctorCheck:
     def compiled() -> str:
         import numpy as np
 
-        from howsure.stats import bootstrap
+        from howsure.stats import replicates
 
-        bootstrap.hierarchical_weights([np.array([0, 0, 1])], 5, np.random.default_rng(0))
-        kept = next((one._cache.cache_path for one in vars(bootstrap).values() if hasattr(one, "_cache")), None)
+        replicates.hierarchical_weights([np.array([0, 0, 1])], 5, np.random.default_rng(0))
+        kept = next((one._cache.cache_path for one in vars(replicates).values() if hasattr(one, "_cache")), None)
         return f"numerical kernels run; compiled ones are kept in {kept}"
 
     return _tried("kernels", compiled)

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.output import Console, print_error, progress_bar
-from howsure.errors import HowsureError, InputError, OptionError
-from howsure.interruptions import interruption_notes, keep_finished
+from howsure.errors import HowsureError, InputError, OptionError, interruption_notes, keep_finished
 from howsure.outside_text import one_line
 
 if TYPE_CHECKING:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from howsure.outside_text import json_text, one_line, several_lines
 
-__all__ = ["Console", "print_error", "progress_bar"]
+if TYPE_CHECKING:
+    from howsure.charts.drawing import Chart
+    from howsure.cli.options import Output
+    from howsure.results import Result
+
+__all__ = ["Console", "finish", "guard_streams", "print_error", "progress_bar", "save_charts", "write_all"]
 
 has_written = False
 """Whether this command has written files, so that a closed standard output loses nothing."""
@@ -182,3 +191,151 @@ def _in_short(paths: Sequence[Path]) -> list[str]:
         names = list(same)
         told += names if len(names) <= 10 else [f"{names[0]} … {names[-1]}"]
     return told
+
+
+# How every analysis ends: JSON for programs; tables, charts and a report where a folder was named.
+
+
+def finish(result: Result, output: Output, name: str, title: str) -> None:
+    """Print the result as JSON where that was asked for, and write its files where a folder was named."""
+    if output.json:
+        output.console.json(result.as_dict())
+    if output.out:
+        output.console.wrote(write_all(result, output, output.out / f"{name}_report.html", title))
+
+
+def write_all(result: Result, output: Output, page: Path, title: str) -> list[Path]:
+    """The tables, the charts in the formats that were asked for, and the report, which is the file ``page``."""
+    import datetime
+
+    from howsure.reporting import Report, save_report
+
+    written = [*result.save(page.parent), *save_charts(result.charts(), output, page.parent)]
+    if "html" in output.formats_asked:
+        today = datetime.datetime.now(tz=datetime.UTC).date()
+        report = Report(title, result.sections(), result.provenance, today, result.opening())
+        written.append(save_report(report, page))
+    return written
+
+
+def save_charts(charts: Mapping[str, Chart], output: Output, folder: Path) -> list[Path]:
+    """Pictures of the charts in the formats that were asked for; none, and a note, where charts cannot be drawn."""
+    from howsure.charts.export import save_chart
+    from howsure.charts.pictures import can_draw
+
+    if charts and not can_draw():
+        output.console.notes(["no charts were drawn; they come with: pip install 'howsure[charts]'"])
+        return []
+    endings = [ending for ending in output.formats_asked if ending != "html"]
+    return [save_chart(chart, folder / f"{name}.{ending}") for ending in endings for name, chart in charts.items()]
+
+
+# Standard output and standard error that cannot break a command.
+#
+# Whoever reads our output may leave early (``| head``), its disk may be full, it may be closed, or know only few letters.
+# None of this may cost a finished computation: what cannot be written is dropped, the command goes on, saves its files,
+# and the exit code says at the end whether something was lost.
+
+
+_IN_ASCII = {
+    "∞": "inf",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "≥": ">=",
+    "≤": "<=",
+    "≈": "~",
+    "≠": "!=",
+    "×": "x",
+    "±": "+/-",
+    "·": ".",
+    "→": "->",
+    "√": "sqrt",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "─": "-",
+    "━": "-",
+    "│": "|",
+}
+
+
+def guard_streams() -> _Guarded | None:
+    """Put guarded streams in place of standard output and standard error; returns the former.
+
+    A closed stream is opened on the null device first, so that no file of ours gets its number.
+    """
+    is_closed = sys.stdout is None
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    codecs.register_error("howsure", _in_other_letters)
+    sys.stderr, _ = _guard(sys.stderr)
+    sys.stdout, guarded = _guard(sys.stdout)
+    if guarded is not None:
+        guarded.is_closed = is_closed
+    sys.__stderr__, sys.__stdout__ = sys.stderr, sys.stdout  # type: ignore[misc,assignment]  # numba puts these back
+    return guarded
+
+
+class _Guarded(io.RawIOBase):
+    """A stream whose writes always succeed; `failure` is what went wrong first, `is_closed` that nobody could read what was written."""
+
+    is_closed = False
+    has_output = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream  # kept, since its end would close the raw stream
+        self._raw = getattr(stream.buffer, "raw", stream.buffer)  # PYTHONUNBUFFERED leaves the buffer out
+        self.failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int | None:
+        self.has_output = True
+        if self.failure is None:
+            try:
+                return int(self._raw.write(data) or 0)
+            except OSError as error:
+                self.failure = error
+        return len(data)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return int(self._raw.fileno())
+
+    def isatty(self) -> bool:
+        return bool(self._raw.isatty())
+
+
+def _guard(stream: TextIO) -> tuple[TextIO, _Guarded | None]:
+    try:
+        stream.fileno()
+    except (AttributeError, OSError):  # not a stream of the system, as in a notebook
+        return stream, None
+    guarded = _Guarded(stream)
+    is_live = stream.isatty() or stream is sys.stderr or bool(getattr(stream, "write_through", False))
+    return io.TextIOWrapper(
+        io.BufferedWriter(guarded), encoding=stream.encoding, errors="howsure", line_buffering=is_live
+    ), guarded
+
+
+def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
+    """What the stream's encoding lacks: known signs in ASCII, Greek letters by their names, all else as escapes."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_in_ascii, error.object[error.start : error.end])), error.end
+
+
+def _in_ascii(letter: str) -> str:
+    if letter in _IN_ASCII:
+        return _IN_ASCII[letter]
+    *greek, name = unicodedata.name(letter, "").split(" LETTER ") if letter else ("",)
+    if greek and greek[0].startswith("GREEK") and name.isalpha():
+        return name.lower() if greek[0].endswith("SMALL") else name.capitalize()
+    plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return plain or letter.encode("ascii", "backslashreplace").decode()

@@ -14,8 +14,8 @@ from howsure.evals.item_means import Items, items_of
 from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, normal_quantile
+from howsure.stats.means import score_bounds, wilson
 from howsure.stats.multiplicity import benjamini_hochberg
-from howsure.stats.proportions import score_bounds, wilson
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:

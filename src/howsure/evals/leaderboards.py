@@ -20,8 +20,8 @@ from howsure.evals.planning import items_to_decide
 from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
+from howsure.stats.means import score_bounds
 from howsure.stats.multiplicity import step_down_max
-from howsure.stats.proportions import score_bounds
 from howsure.tables import Attempts, Scores
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure._version import __version__
+from howsure.errors import interruption_notes
 from howsure.estimates import Estimate
-from howsure.interruptions import interruption_notes
 from howsure.outside_text import json_text
 from howsure.safe_io import write_atomic
 from howsure.tables import Table

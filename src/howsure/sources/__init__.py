@@ -27,8 +27,18 @@ from typing import Any, Protocol, cast
 
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.sources import _cache, _remote
-from howsure.sources._reading import Account, FileAccount, Progress, accounting, files_below, leave_out, unread
-from howsure.sources._sniff import has_mark, head, keys
+from howsure.sources._reading import (
+    Account,
+    FileAccount,
+    Progress,
+    accounting,
+    files_below,
+    has_mark,
+    head,
+    keys,
+    leave_out,
+    unread,
+)
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
 from howsure.tables.spellings import alike_note

@@ -13,8 +13,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes
-from howsure.sources._reading import leave_out, saw
-from howsure.sources._sniff import head, keys
+from howsure.sources._reading import head, keys, leave_out, saw
 from howsure.tables import Scores, metrics
 from howsure.tables.frames import Part
 

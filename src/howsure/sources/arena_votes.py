@@ -9,8 +9,7 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.sources import Progress
-from howsure.sources._reading import leave_out, read_each, saw
-from howsure.sources._sniff import keys
+from howsure.sources._reading import keys, leave_out, read_each, saw
 from howsure.tables import Votes
 from howsure.tables.frames import format_of, parts_of
 from howsure.tables.known_words import ALIASES

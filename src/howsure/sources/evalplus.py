@@ -8,8 +8,8 @@ from typing import Any
 
 from howsure.errors import OptionError
 from howsure.sources import Progress
+from howsure.sources._reading import head, json_outline
 from howsure.sources._records import Found, as_table, day, inner, load_json, number
-from howsure.sources._sniff import head, json_outline
 from howsure.tables import Table
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]

@@ -20,8 +20,8 @@ from howsure._version import __version__
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
+from howsure.sources._reading import fitting
 from howsure.sources._records import Found, as_table, inner, items, load_json, number, text
-from howsure.sources._sniff import fitting
 from howsure.tables import Attempts, Scores, Table
 from howsure.tables.frames import json_lines
 

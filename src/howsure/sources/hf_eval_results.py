@@ -7,8 +7,8 @@ from pathlib import Path
 
 from howsure.errors import InputError
 from howsure.sources import Progress
+from howsure.sources._reading import head
 from howsure.sources._records import Found, as_table, inner, number, text
-from howsure.sources._sniff import head
 from howsure.tables import Scores, Table
 from howsure.yaml_files import read_yaml
 

@@ -26,7 +26,7 @@ from msgspec.json import Decoder
 from howsure.errors import InputError, need
 from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
-from howsure.sources._sniff import head, json_outline
+from howsure.sources._reading import head, json_outline
 
 __all__ = ["Content", "Log", "Sample", "Score", "Settings", "is_log", "read_log", "whole_contents"]
 

@@ -12,8 +12,8 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
+from howsure.sources._reading import keys
 from howsure.sources._records import Found, as_table, content_digest, day, number, text, verdict
-from howsure.sources._sniff import keys
 from howsure.tables import Scores, Table
 from howsure.tables.frames import format_of, parts_of
 from howsure.tables.metrics import is_higher_better

@@ -13,8 +13,8 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.sources import Progress
+from howsure.sources._reading import keys
 from howsure.sources._records import Found, as_table, content_digest, day, inner, number, text
-from howsure.sources._sniff import keys
 from howsure.tables import Table
 from howsure.tables.frames import format_of, parts_of
 

@@ -12,8 +12,8 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.sources import Progress
 from howsure.sources._lm_eval_results import is_higher_better, unsanitised
+from howsure.sources._reading import fitting, keys
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
-from howsure.sources._sniff import fitting, keys
 from howsure.tables import Scores, Table
 from howsure.tables.frames import FAULTS
 

@@ -25,8 +25,7 @@ from howsure.sources._lm_eval_results import (
     read_scores,
     unsanitised,
 )
-from howsure.sources._reading import files_below, leave_out, number_attempts, read_each, saw, unread
-from howsure.sources._sniff import keys
+from howsure.sources._reading import files_below, keys, leave_out, number_attempts, read_each, saw, unread
 from howsure.tables import Attempts, Scores
 from howsure.tables.frames import Part, parts_of
 

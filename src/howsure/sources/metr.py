@@ -23,9 +23,8 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.sources import Progress
-from howsure.sources._reading import leave_out, number_attempts, read_each, saw
+from howsure.sources._reading import head, keys, leave_out, number_attempts, read_each, saw
 from howsure.sources._records import Found, as_table, day, inner, number, text
-from howsure.sources._sniff import head, keys
 from howsure.tables import Attempts, Scores, Table
 from howsure.tables.frames import Part, parts_of
 from howsure.yaml_files import read_yaml

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, reader, table_rows
+from howsure.sources._reading import keys
 from howsure.sources._records import number, text
-from howsure.sources._sniff import keys
 from howsure.tables import Ratings
 from howsure.tables.frames import format_of, write_frame
 

@@ -18,9 +18,8 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._reading import leave_out, number_attempts, read_each, saw
+from howsure.sources._reading import head, keys, leave_out, number_attempts, read_each, saw
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
-from howsure.sources._sniff import head, keys
 from howsure.tables import Attempts, Table
 from howsure.tables.frames import Part, format_of, json_lines
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, table_rows, write_lines
+from howsure.sources._reading import keys
 from howsure.sources._records import inner, number, text
-from howsure.sources._sniff import keys
 from howsure.tables import Ratings
 from howsure.tables.frames import format_of
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, write_lines
+from howsure.sources._reading import keys
 from howsure.sources._records import inner, items, text
-from howsure.sources._sniff import keys
 from howsure.tables import Ratings
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise", "write"]

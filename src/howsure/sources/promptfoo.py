@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.sources import Progress
+from howsure.sources._reading import head, json_outline
 from howsure.sources._records import Found, as_table, content_digest, day, inner, items, load_json, number, text
-from howsure.sources._sniff import head, json_outline
 from howsure.tables import Table
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]

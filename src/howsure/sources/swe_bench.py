@@ -12,8 +12,8 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.sources import Progress
+from howsure.sources._reading import fitting, head, json_outline
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
-from howsure.sources._sniff import fitting, head, json_outline
 from howsure.tables import Scores, Table
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats, Ints, aligned, check_level, codes, t_quantile
-from howsure.stats._ratings import certain
+from howsure.stats.components import certain
 from howsure.stats.means import Bounds, paired_difference, share
 
 __all__ = ["LengthBias", "PositionBias", "bias_effects", "length_bias", "position_bias"]
@@ -135,8 +135,8 @@ def _slope_over_clusters(x: Floats, y: Floats, code: Ints, level: float) -> Esti
         away = x - x.mean()
         return float(away @ y) / float(away @ away) if np.ptp(x) else math.nan
 
-    left_out = [slope(np.delete(x, part), np.delete(y, part)) for part in jackknife.groups(len(x), code)]
-    return jackknife.estimate(slope(x, y), left_out, level)
+    left_out = [slope(np.delete(x, part), np.delete(y, part)) for part in replicates.groups(len(x), code)]
+    return replicates.estimate(slope(x, y), left_out, level)
 
 
 def bias_effects(
@@ -187,9 +187,9 @@ def bias_effects(
         return np.asarray(found[1:]) if rank == x.shape[1] else np.full(len(kept), math.nan)
 
     whole = slopes(None)
-    left = np.array([slopes(part) for part in jackknife.groups(len(y), code)])
+    left = np.array([slopes(part) for part in replicates.groups(len(y), code)])
     effects = {
-        names[at]: jackknife.estimate(float(whole[place]), left[:, place], level) for place, at in enumerate(kept)
+        names[at]: replicates.estimate(float(whole[place]), left[:, place], level) for place, at in enumerate(kept)
     }
     undefined = Estimate.without("undefined", "it never varies, or follows from the others", level=level)
     return {name: effects.get(name, undefined) for name in names}

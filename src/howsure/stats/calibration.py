@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, codes, t_quantile
-from howsure.stats._ratings import certain
+from howsure.stats.components import certain
 from howsure.stats.means import mean, paired_difference
 
 __all__ = ["BrierParts", "Calibration", "CalibrationBin", "calibration"]
@@ -172,12 +172,12 @@ def _squares(rest: Floats, code: Ints, labels: Ints | None) -> Floats:
 
 def _brier(f: Floats, y: Floats, code: Ints, labels: Ints | None, level: float) -> BrierParts:
     value = _parts(f, y, code)
-    parts = jackknife.groups(len(f), labels)
+    parts = replicates.groups(len(f), labels)
     left_out = np.array([_parts(np.delete(f, part), np.delete(y, part), np.delete(code, part)) for part in parts])
     least = (0.0, 0.0, 0.0, 0.0, -1.0)
     return BrierParts(
         *(
-            jackknife.estimate(one if abs(one) > 1e-12 else 0.0, without, level, least=low, most=1.0)
+            replicates.estimate(one if abs(one) > 1e-12 else 0.0, without, level, least=low, most=1.0)
             for one, without, low in zip(value.tolist(), left_out.T, least, strict=True)
         )
     )

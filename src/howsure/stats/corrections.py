@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import normal_quantile
-from howsure.stats.means import mean
-from howsure.stats.proportions import wilson
+from howsure.stats.means import mean, wilson
 
 __all__ = ["corrected_rate", "independent_trials"]
 

@@ -14,9 +14,9 @@ from scipy.special import gammaln, hyp2f1, stdtr
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats, Ints, aligned, check_level, normal_quantile, t_quantile
-from howsure.stats._ratings import certain
+from howsure.stats.components import certain
 
 __all__ = [
     "KINDS",
@@ -76,7 +76,7 @@ def correlation(
     if n < needed:
         reason = f"{n} pairs; an interval needs {needed}"
         return Correlation(Estimate.without("too_few", reason, value=value, level=level), p, n, kind)
-    parts = None if clusters is None else jackknife.groups(n, clusters)
+    parts = None if clusters is None else replicates.groups(n, clusters)
     if parts is not None and len(parts) < _FEWEST_CLUSTERS:
         reason = f"{len(parts)} clusters; an interval needs {_FEWEST_CLUSTERS}"
         return Correlation(
@@ -226,7 +226,7 @@ def _over_clusters(x: Floats, y: Floats, kind: Kind, value: float, parts: list[I
     left_out = np.array([coefficient(np.delete(x, part), np.delete(y, part), kind) for part in parts])
     with np.errstate(divide="ignore"):
         turned = np.arctanh(left_out)
-    found = jackknife.estimate(math.atanh(value), np.where(np.isfinite(turned), turned, np.nan), level)
+    found = replicates.estimate(math.atanh(value), np.where(np.isfinite(turned), turned, np.nan), level)
     if found.value is None or found.low is None:
         return Correlation(found.map(math.tanh), None, len(x), kind)
     df = len(left_out) - 1

@@ -11,8 +11,7 @@ from scipy.special import stdtr, stdtrit
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, aligned, check_level, codes, normal_quantile
-from howsure.stats.means import Mean, mean, paired_difference
-from howsure.stats.proportions import score_bounds
+from howsure.stats.means import Mean, mean, paired_difference, score_bounds
 
 __all__ = ["fixed_bounds", "fixed_difference", "fixed_difference_bounds", "fixed_mean"]
 

@@ -16,9 +16,9 @@ from scipy.special import ndtr, stdtr
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, cluster_sums, codes
-from howsure.stats._ratings import ratings
+from howsure.stats.components import ratings
 from howsure.stats.correlation import KINDS, Kind, coefficient
 from howsure.stats.means import clustered_mean, mean, share
 from howsure.stats.multiplicity import holm
@@ -88,14 +88,14 @@ def equal_terms(
     if not is_known.any():
         nothing = Estimate.without("undefined", "agreement is undefined for ratings that never vary", level=level)
         return EqualTerms(nothing, nothing, nothing, (), kind, n)
-    parts = jackknife.groups(n, labels)
+    parts = replicates.groups(n, labels)
     without = [_with_the_rest(np.delete(verdicts, p), np.delete(table, p, axis=0), kind)[is_known] for p in parts]
     (of_judge, of_people), left_out = found[is_known].mean(axis=0).tolist(), np.array(without).mean(axis=1)
     apart = left_out[:, 0] - left_out[:, 1]
     return EqualTerms(
-        judge=jackknife.estimate(of_judge, left_out[:, 0], level, least=-1.0, most=1.0),
-        people=jackknife.estimate(of_people, left_out[:, 1], level, least=-1.0, most=1.0),
-        difference=jackknife.estimate(of_judge - of_people, apart, level, least=-2.0, most=2.0),
+        judge=replicates.estimate(of_judge, left_out[:, 0], level, least=-1.0, most=1.0),
+        people=replicates.estimate(of_people, left_out[:, 1], level, least=-1.0, most=1.0),
+        difference=replicates.estimate(of_judge - of_people, apart, level, least=-2.0, most=2.0),
         by_rater=tuple((int(j), float(found[j, 0]), float(found[j, 1])) for j in np.flatnonzero(is_known)),
         kind=kind,
         n_items=n,
@@ -379,12 +379,12 @@ def compare_judges(
         nothing = Estimate.without("too_few", reason, level=level)
         return [JudgeRow(judge, nothing, nothing) for judge in range(n_judges)], [], n
     whole = agreements(None)
-    left = np.array([agreements(part) for part in jackknife.groups(n, labels)])
+    left = np.array([agreements(part) for part in replicates.groups(n, labels)])
 
     def told(values: Floats, least: float) -> Estimate:
         if math.isnan(values[0]):
             return Estimate.without("undefined", "agreement is undefined for ratings that never vary", level=level)
-        return jackknife.estimate(float(values[0]), values[1:], level, least=least, most=-least)
+        return replicates.estimate(float(values[0]), values[1:], level, least=least, most=-least)
 
     every = np.vstack([whole, left])
     rows = [

@@ -17,7 +17,7 @@ from scipy.special import betaincinv
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, codes, finite, t_quantile
-from howsure.stats._ratings import certain
+from howsure.stats.components import certain
 
 __all__ = [
     "LEAST_PROBABILITY",

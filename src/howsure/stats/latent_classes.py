@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats, check_level
-from howsure.stats._ratings import rated, ratings
+from howsure.stats.components import rated, ratings
 
 __all__ = ["TrueCategories", "dawid_skene", "simulate_labels"]
 
@@ -84,7 +84,7 @@ def dawid_skene(matrix: ArrayLike, *, level: float = 0.95) -> TrueCategories | s
     rows, columns = np.nonzero(is_there)
     votes[rows, columns, codes] = 1.0
     posterior, shares, confusion = _fit(votes, np.ones(n), None)
-    parts = jackknife.groups(n, at_most=_GROUPS)
+    parts = replicates.groups(n, at_most=_GROUPS)
     left_out = []
     for part in parts:
         kept = np.ones(n)
@@ -93,7 +93,7 @@ def dawid_skene(matrix: ArrayLike, *, level: float = 0.95) -> TrueCategories | s
         left_out.append(np.concatenate([_log_odds(of_part), _log_odds(_accuracy(of_part, errors))]))
     found = np.concatenate([_log_odds(shares), _log_odds(_accuracy(shares, confusion))])
     drawn = np.array(left_out)
-    estimates = [jackknife.estimate(float(value), drawn[:, at], level).map(_share) for at, value in enumerate(found)]
+    estimates = [replicates.estimate(float(value), drawn[:, at], level).map(_share) for at, value in enumerate(found)]
     return TrueCategories(
         tuple(float(one) for one in categories), posterior, tuple(estimates[:q]), tuple(estimates[q:]), confusion
     )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError
 from howsure.stats._arrays import Floats, aligned
-from howsure.stats._ratings import ratings
+from howsure.stats.components import ratings
 
 __all__ = ["OrderTest", "jonckheere", "page"]
 

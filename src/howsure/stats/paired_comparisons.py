@@ -170,7 +170,7 @@ class Strengths:
         Parameters
         ----------
         weights : array, shape (n_replicates, n)
-            Weights of the comparisons or rankings, such as those of a bootstrap over voters (`howsure.stats.bootstrap.hierarchical_weights`).
+            Weights of the comparisons or rankings, such as those of a bootstrap over voters (`howsure.stats.replicates.hierarchical_weights`).
 
         Returns
         -------

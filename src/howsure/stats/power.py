@@ -61,7 +61,7 @@ class PairedDesign:
         """The comparison of two accuracies of right-or-wrong answers.
 
         ``share_between`` is how much of p(1 − p) lies between items: 1 if a model always or never solves an item, 0 if all items
-        are equally hard (`howsure.stats.variance.split` measures it). ``correlation`` is that of the models' chances across
+        are equally hard (`howsure.stats.coverage.split` measures it). ``correlation`` is that of the models' chances across
         items; 0 also stands for different items. ``epochs`` are tries of each model at each item.
         """
         for name, share in (("accuracy_a", accuracy_a), ("accuracy_b", accuracy_b), ("share_between", share_between)):

@@ -11,7 +11,7 @@ import numpy as np
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats, check_level
 
 __all__ = ["Span", "SpanAgreement", "simulate_spans", "span_agreement"]
@@ -91,10 +91,10 @@ def span_agreement(
         marks = np.sum(list(masks.values()), axis=0)
         parts[at, 4] = 2 * float((marks * (m - marks)).sum()) / (m - 1)
         parts[at, 5:] = float(marks.sum()), float(m * marks.size)
-    groups = jackknife.groups(len(parts))
+    groups = replicates.groups(len(parts))
     left = np.array([_coefficients(np.delete(parts, part, axis=0).sum(axis=0)) for part in groups])
     overlap, matches, alpha = (
-        jackknife.estimate(value, left[:, column], level, least=least, most=1.0)
+        replicates.estimate(value, left[:, column], level, least=least, most=1.0)
         if not math.isnan(value)
         else Estimate.without("undefined", "nothing was marked, or everything", level=level)
         for column, (value, least) in enumerate(zip(_coefficients(parts.sum(axis=0)), (0.0, 0.0, -1.0), strict=True))

@@ -13,9 +13,8 @@ from scipy.special import chdtrc
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, finite, normal_quantile, t_quantile
-from howsure.stats.means import mean
+from howsure.stats.means import mean, score_bounds
 from howsure.stats.permutation import TestResult
-from howsure.stats.proportions import score_bounds
 
 __all__ = [
     "FrailtyFit",

@@ -14,7 +14,7 @@ from scipy.special import stdtr
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats, Ints, check_level, codes, finite, t_quantile
 from howsure.stats.multiplicity import holm
 
@@ -90,7 +90,7 @@ def system_differences(
         nothing = Estimate.without("undefined", reason, level=level)
         return [SystemDifference(a, b, nothing, None, None) for a, b in combinations(names, 2)]
     by_item, by_rater = (
-        np.array([model.without(part) for part in jackknife.groups(len(x), code)]) for code in (item, rater)
+        np.array([model.without(part) for part in replicates.groups(len(x), code)]) for code in (item, rater)
     )
     influence = model.influence()
     for a, b in combinations(range(len(names)), 2):

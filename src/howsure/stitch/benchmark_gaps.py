@@ -13,7 +13,7 @@ from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.model.anchors import Aligned
+from howsure.stitch.model.problem import Aligned
 from howsure.stitch.placing import information_at, information_frame
 from howsure.stitch.prediction import predict
 from howsure.stitch.scale import Scale

@@ -17,8 +17,17 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import probability_greater, replicate_interval
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked, most_used
-from howsure.stitch.model.problem import Floats, Ints, Problem
+from howsure.stitch.model.problem import (
+    AnchorBenchmark,
+    Constraint,
+    Floats,
+    Ints,
+    Problem,
+    align,
+    hold_reference,
+    linked,
+    most_used,
+)
 from howsure.stitch.model.replicates import Preset, Resample, draw_replicates, half_disagreement, preset_called
 from howsure.stitch.model.residuals import fit_residuals
 from howsure.stitch.prediction import intervals_of

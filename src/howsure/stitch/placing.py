@@ -14,9 +14,8 @@ from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import listed, prepare_all_scores
-from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.fits import Solution, expected
-from howsure.stitch.model.problem import Floats, Ints, Prior, Problem, Rows, sampling_variance
+from howsure.stitch.model.problem import Aligned, Floats, Ints, Prior, Problem, Rows, sampling_variance
 from howsure.stitch.model.residuals import ResidualProcess, fit_residuals
 from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.prediction import prediction_frame

@@ -20,7 +20,7 @@ from howsure.stats._arrays import Floats, check_level
 from howsure.stats.multiplicity import step_down_max
 from howsure.stats.paired_comparisons import Strengths, bradley_terry, simulate_comparisons
 from howsure.stats.replicates import probability_greater
-from howsure.stitch.model.anchors import linked
+from howsure.stitch.model.problem import linked
 from howsure.stitch.scale import Scale
 from howsure.stitch.summaries import rank_columns
 from howsure.tables import Votes

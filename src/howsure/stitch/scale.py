@@ -19,19 +19,19 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED
 from howsure.stitch.cleaning import Duplicates, Floors, listed, named_in, prepare_scores
-from howsure.stitch.model.anchors import (
+from howsure.stitch.model.fits import ScoreNoise, Solution, expected
+from howsure.stitch.model.problem import (
     Aligned,
     AnchorBenchmark,
     AnchorModels,
     Constraint,
+    Problem,
     ReferenceModels,
     align,
     choose_constraint,
     hold_reference,
     linked,
 )
-from howsure.stitch.model.fits import ScoreNoise, Solution, expected
-from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import (
     Preset,
     Resample,

@@ -20,9 +20,8 @@ from howsure.stats.replicates import (
     replicate_differences,
     replicate_interval,
 )
-from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.fits import Solution, expected
-from howsure.stitch.model.problem import Floats, Problem
+from howsure.stitch.model.problem import Aligned, Floats, Problem
 from howsure.stitch.model.replicates import ScaleReplicates
 
 __all__ = [

@@ -16,10 +16,10 @@ from howsure.compute import one_blas_thread
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats import jackknife
+from howsure.stats import replicates
 from howsure.stats._arrays import Floats
+from howsure.stats.components import crossed_mean
 from howsure.stats.correlation import kendall_between_rows
-from howsure.stats.crossed import crossed_mean
 from howsure.stats.latent_classes import dawid_skene
 from howsure.stats.means import clustered_mean
 from howsure.stats.multiplicity import holm
@@ -620,11 +620,11 @@ def _rankings(frame: pl.DataFrame, name: str, level: float, found: _Found) -> No
         return
     left = [
         float(rest[0] / rest[1])
-        for part in jackknife.groups(len(totals))
+        for part in replicates.groups(len(totals))
         if (rest := np.delete(totals, part, axis=0).sum(axis=0))[1]
     ]
     value = float(totals[:, 0].sum() / totals[:, 1].sum())
-    tau = jackknife.estimate(value, left, level, least=-1.0, most=1.0)
+    tau = replicates.estimate(value, left, level, least=-1.0, most=1.0)
     sentence = "Report the mean Kendall's τ between raters of the same item: ranks have an order and no distances."
     found.agreement(name, {"kendall_tau": tau}, "kendall_tau", sentence)
 

@@ -11,8 +11,7 @@ from howsure.errors import HowsureError, InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
-from howsure.stats.agreement import fleiss_kappa, gwet, krippendorff, percent_agreement
-from howsure.stats.reliability import cronbach_alpha, intraclass
+from howsure.stats.reliability import cronbach_alpha, fleiss_kappa, gwet, intraclass, krippendorff, percent_agreement
 from howsure.study.agreement import Reliability, clusters_used, coded, matrix_of, reliability
 from howsure.study.judging.comparison import JudgeComparison
 from howsure.study.judging.validation import validate

@@ -25,25 +25,23 @@ from howsure.outside_text import guarded, unguarded
 from howsure.safe_io import atomic_path, read_bytes, refuse_special, temporary_folder, unpack
 from howsure.tables.json_tables import is_json_list, json_rows, object_rows, repaired_lines
 from howsure.tables.printed_tables import LONGEST_HEADER, separator_of_text, with_one_header
-from howsure.tables.text_lines import (
-    BOM,
-    blocks_of,
-    first_line,
-    json_lines,
-    refuse_ambiguous_objects,
-    refuse_huge_lines,
-)
 from howsure.tables.text_tables import (
+    BOM,
     LATEX,
     MARKS,
     TEXTS,
     UTF16,
     WEB_PAGE,
+    blocks_of,
+    first_line,
     is_utf8,
+    json_lines,
     layout_of,
     plain_text,
     record_blocks,
     record_lines,
+    refuse_ambiguous_objects,
+    refuse_huge_lines,
     refuse_odd_names,
     refuse_short_records,
     text_fault,

@@ -21,17 +21,21 @@ from howsure.tables.known_words import ALIASES, ELO, ERRORED, INDEX, SCORE, TOTA
 from howsure.tables.metrics import is_grade, is_higher_better, is_share
 from howsure.tables.table_choice import (
     EACH,
+    ColumnValues,
     assigned,
     at,
     fitting_table,
+    is_benchmark,
     key_of,
     lacks_subject,
+    meanings,
+    parsed,
+    profile,
     refuse_lacking,
     refuse_unknown,
     with_score,
 )
 from howsure.tables.untidy import Requested, plain_name, shown_name, text_of, tidied
-from howsure.tables.value_profiles import ColumnValues, is_benchmark, meanings, parsed, profile
 
 __all__ = ["Guess", "read_as"]
 

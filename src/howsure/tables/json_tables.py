@@ -9,7 +9,7 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.safe_io import read_bytes
-from howsure.tables.text_lines import BOM, first_line, no_constant, not_utf8, whole_number, with_each_key_once
+from howsure.tables.text_tables import BOM, first_line, no_constant, not_utf8, whole_number, with_each_key_once
 
 __all__ = ["is_json_list", "json_rows", "object_rows", "repaired_lines"]
 

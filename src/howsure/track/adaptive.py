@@ -17,7 +17,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.running import Asking, InspectRun, error_counts
-from howsure.stats.proportions import wilson
+from howsure.stats.means import wilson
 from howsure.track.game.statistics import statistic, usual_name
 
 if TYPE_CHECKING:

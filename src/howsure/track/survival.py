@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import normal_quantile
-from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.means import mean
-from howsure.stats.proportions import wilson
-from howsure.stats.replicates import replicate_interval
+from howsure.stats.means import mean, wilson
+from howsure.stats.replicates import hierarchical_weights, replicate_interval
 from howsure.stats.survival import (
     FrailtyFit,
     SurvivalCurve,

@@ -17,9 +17,8 @@ from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
-from howsure.errors import HowsureError, InputError, OptionError
+from howsure.errors import HowsureError, InputError, OptionError, interruption_notes
 from howsure.estimates import Estimate
-from howsure.interruptions import interruption_notes
 from howsure.results.choices import Specification
 from howsure.results.storage import ENDING, write_value
 from howsure.stats._arrays import Floats

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
-from howsure.cli.output import Console, progress_bar
-from howsure.interruptions import interruption_notes
+from howsure.cli.output import Console, finish, progress_bar
+from howsure.errors import interruption_notes
 
 if TYPE_CHECKING:
     from howsure.claims.checking import ClaimCheck

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.evals.means import Choosing, Cluster
-from howsure.cli.finish import finish, save_charts
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar, save_charts
 from howsure.errors import OptionError
 from howsure.estimates import chance
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import progress_bar
+from howsure.cli.output import finish, progress_bar
 from howsure.estimates import chance
 
 if TYPE_CHECKING:

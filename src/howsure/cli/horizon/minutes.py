@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import (
     Inputs,
     Level,
@@ -23,7 +22,7 @@ from howsure.cli.options import (
     numbers,
     verb,
 )
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar
 from howsure.errors import InputError, OptionError
 
 if TYPE_CHECKING:

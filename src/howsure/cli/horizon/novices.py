@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import polars as pl
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import (
     Inputs,
     LastAttempt,
@@ -22,7 +21,7 @@ from howsure.cli.options import (
     numbers,
     verb,
 )
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar
 from howsure.estimates import chance
 from howsure.results.base import readable
 

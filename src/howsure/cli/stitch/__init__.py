@@ -1,6 +1,6 @@
 """`howsure stitch`: one capability scale, and everything that is asked of it."""
 
-from howsure.cli.lazy import Panels, lazy_app
+from howsure.cli.app import Panels, lazy_app
 
 __all__ = ["VERBS", "app"]
 

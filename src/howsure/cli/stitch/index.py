@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish, save_charts
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar, save_charts
 from howsure.cli.stitch.scale import SHOWN, Fit, Fitting, capability_of, figure, load_scale
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance
 

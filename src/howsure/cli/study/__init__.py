@@ -1,6 +1,6 @@
 """`howsure study`: one module per verb."""
 
-from howsure.cli.lazy import Panels, lazy_app
+from howsure.cli.app import Panels, lazy_app
 
 __all__ = ["VERBS", "app"]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import finish
 from howsure.cli.options import ItemCluster, Level, Output, RaterEffects, Seed, numbers, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, finish, progress_bar
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.asking import AskingOptions, asking_option, tell_errors
-from howsure.cli.finish import finish
 from howsure.cli.options import Epsilon, ItemCluster, Level, Output, RaterEffects, Seed, verb
+from howsure.cli.output import finish
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance
 

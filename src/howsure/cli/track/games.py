@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.asking import AskingOptions, asking_option, prices_of, tell_errors
-from howsure.cli.finish import write_all
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, progress_bar, write_all
 from howsure.cli.track.report import print_result
 from howsure.errors import OptionError
 

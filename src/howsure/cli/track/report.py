@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.finish import write_all
 from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.output import write_all
 from howsure.estimates import chance
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from howsure.horizon.learning_curves.learning_model import Completion
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
 from howsure.horizon.run_counts import model_counts
 from howsure.stats._arrays import Bools, Floats, Ints, codes
-from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.means import mean
-from howsure.stats.replicates import Interval, expanded_level, replicate_interval
+from howsure.stats.replicates import Interval, expanded_level, hierarchical_weights, replicate_interval
 from howsure.tables import Attempts
 
 __all__ = [

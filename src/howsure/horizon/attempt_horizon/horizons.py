@@ -29,8 +29,7 @@ from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.horizon.run_counts import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Bools, check_level
-from howsure.stats.means import clustered_mean
-from howsure.stats.proportions import wilson
+from howsure.stats.means import clustered_mean, wilson
 from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
 from howsure.stats.trends import Line, fit_line
 from howsure.tables import Attempts

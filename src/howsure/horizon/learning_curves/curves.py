@@ -20,7 +20,7 @@ from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_c
 from howsure.horizon.run_counts import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, normal_quantile
-from howsure.stats.proportions import wilson
+from howsure.stats.means import wilson
 from howsure.stats.replicates import MOST_FAILED, Interval, expanded_level, replicate_interval
 from howsure.tables import Attempts
 

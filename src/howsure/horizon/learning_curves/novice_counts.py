@@ -12,7 +12,7 @@ from scipy import sparse
 from howsure.compiled import kernel
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints
-from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import hierarchical_weights
 from howsure.tables import Attempts
 
 __all__ = ["NoviceCounts", "novice_counts"]

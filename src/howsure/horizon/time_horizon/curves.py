@@ -38,8 +38,7 @@ from howsure.horizon.time_horizon.kernels import (
     spline_penalty,
 )
 from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
-from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.replicates import replicate_interval
+from howsure.stats.replicates import hierarchical_weights, replicate_interval
 
 __all__ = [
     "CURVES",

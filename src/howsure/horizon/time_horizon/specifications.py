@@ -35,8 +35,7 @@ from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_
 from howsure.horizon.time_horizon.published import DatedHorizons
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
-from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.replicates import expanded_level, replicate_differences, replicate_interval
+from howsure.stats.replicates import expanded_level, hierarchical_weights, replicate_differences, replicate_interval
 from howsure.stats.trends import is_frontier
 from howsure.tables import Attempts
 

@@ -27,7 +27,7 @@ from howsure.stitch.forecasting.frontier import (
     summarise_horizons,
     years_of,
 )
-from howsure.stitch.model.anchors import linked
+from howsure.stitch.model.problem import linked
 from howsure.stitch.scale import Scale, fit
 from howsure.tables import Scores
 

@@ -16,9 +16,8 @@ from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, Ints, check_level, codes
-from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.correlation import correlation
-from howsure.stats.replicates import replicate_interval
+from howsure.stats.replicates import hierarchical_weights, replicate_interval
 from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import Part, parts_of

@@ -22,8 +22,7 @@ from scipy.sparse.linalg import svds
 from scipy.special import expit
 
 from howsure.compiled import kernel
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint
-from howsure.stitch.model.problem import Fitted, Floats, Ints, Layout, Prior, Problem, Rows
+from howsure.stitch.model.problem import AnchorBenchmark, Constraint, Fitted, Floats, Ints, Layout, Prior, Problem, Rows
 from howsure.stitch.model.solver import Spread, eta, fit, spread
 from howsure.stitch.model.solver import fit as minimise
 

@@ -30,12 +30,10 @@ import numpy as np
 
 from howsure.compute import replicate
 from howsure.errors import OptionError
-from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.replicates import MOST_FAILED
+from howsure.stats.replicates import MOST_FAILED, hierarchical_weights
 from howsure.stitch.cleaning import Duplicates
-from howsure.stitch.model.anchors import Aligned, AnchorBenchmark, Constraint, align
 from howsure.stitch.model.fits import MOST_ITERATIONS, RIDGE, Solution, expected, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Bools, Floats, Problem
+from howsure.stitch.model.problem import Aligned, AnchorBenchmark, Bools, Constraint, Floats, Problem, align
 from howsure.stitch.model.solver import fit_many, spread
 
 __all__ = [

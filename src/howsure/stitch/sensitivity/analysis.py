@@ -20,9 +20,20 @@ from howsure.stats.replicates import replicate_interval
 from howsure.stats.trends import is_frontier
 from howsure.stitch.cleaning import DUPLICATES
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, most_used
 from howsure.stitch.model.fits import MOST_ITERATIONS, Solution, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Bools, Floats, Ints, Prior, Problem, find_parts, single_names
+from howsure.stitch.model.problem import (
+    AnchorBenchmark,
+    Bools,
+    Constraint,
+    Floats,
+    Ints,
+    Prior,
+    Problem,
+    align,
+    find_parts,
+    most_used,
+    single_names,
+)
 from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.scale import Scale, fit, solve_again
 from howsure.stitch.sensitivity.crossvalidation import (

@@ -13,10 +13,9 @@ from scipy.special import expit, logit
 
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import check_level
-from howsure.stats.bootstrap import hierarchical_weights, percentile
-from howsure.stitch.model.anchors import AnchorBenchmark, most_used
+from howsure.stats.replicates import hierarchical_weights, percentile
 from howsure.stitch.model.fits import Solution, expected, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Bools, Floats, Ints, Problem
+from howsure.stitch.model.problem import AnchorBenchmark, Bools, Floats, Ints, Problem, most_used
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.tables.frames import parts_of
 

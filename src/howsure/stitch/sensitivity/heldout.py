@@ -11,10 +11,9 @@ import polars as pl
 
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
-from howsure.stats.bootstrap import hierarchical_weights, percentile
-from howsure.stitch.model.anchors import AnchorBenchmark, most_used
+from howsure.stats.replicates import hierarchical_weights, percentile
 from howsure.stitch.model.fits import expected, solve_hierarchy, solve_ridge
-from howsure.stitch.model.problem import Bools, Floats, Problem
+from howsure.stitch.model.problem import AnchorBenchmark, Bools, Floats, Problem, most_used
 from howsure.stitch.prediction import intervals_of
 from howsure.stitch.scale import prepared_for
 from howsure.stitch.sensitivity.crossvalidation import (

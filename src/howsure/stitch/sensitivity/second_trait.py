@@ -19,9 +19,8 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.fits import solve_hierarchy
-from howsure.stitch.model.problem import Bools, Floats, Problem
+from howsure.stitch.model.problem import Aligned, Bools, Floats, Problem
 from howsure.stitch.scale import fit
 from howsure.stitch.sensitivity.crossvalidation import (
     ALL_SPLITS,

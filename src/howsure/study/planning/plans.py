@@ -14,7 +14,7 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats.correlation import critical_r, power_of_correlation
-from howsure.stats.proportions import wilson
+from howsure.stats.means import wilson
 from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
 from howsure.study.planning.design import RatingDesign
 from howsure.study.planning.sentences import sentences

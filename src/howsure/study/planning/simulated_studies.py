@@ -16,7 +16,7 @@ from scipy.special import fdtri, stdtrit
 from howsure.errors import OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.correlation import critical_r
-from howsure.stats.proportions import score_bounds
+from howsure.stats.means import score_bounds
 from howsure.study.planning.design import RatingDesign
 from howsure.study.simulator import DOMAIN_SHARE, MODEL_MEAN, MODEL_SD, domain_levels
 from howsure.study.verdict import CRITERIA, Criterion

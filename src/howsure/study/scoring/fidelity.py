@@ -24,7 +24,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats
-from howsure.stats.crossed import crossed_mean
+from howsure.stats.components import crossed_mean
 from howsure.stats.means import Bounds, clustered_mean
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.protocol import DEFAULT_DIMENSIONS

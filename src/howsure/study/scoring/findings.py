@@ -11,9 +11,8 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats
-from howsure.stats.components import VarianceComponents, variance_components
+from howsure.stats.components import VarianceComponents, crossed_difference, crossed_mean, variance_components
 from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
-from howsure.stats.crossed import crossed_difference, crossed_mean
 from howsure.stats.means import mean, paired_difference
 from howsure.stats.order import OrderTest, jonckheere, page
 from howsure.study.agreement import Reliability, noise_ceiling_of, reliability
