@@ -188,7 +188,7 @@ def test_work_that_returns_something_else_is_named(work, told):
         ({"seed": None}, "seed None is not a whole number"),
         ({"seed": -3}, "seed -3"),
         ({"seed": 0.5}, "seed 0.5"),
-        ({"workers": 2, "scheduler": "tcp://127.0.0.1:8786"}, "leave it out to run on the cluster"),
+        ({"workers": 2, "scheduler": "tcp://127.0.0.1:8786"}, "omit it to run on the cluster"),
         ({"scheduler": "here"}, "scheduler 'here' is not an address like tcp://host:8786"),
         ({"scheduler": "http://127.0.0.1:8786"}, "unknown address scheme 'http'"),
     ],
@@ -293,7 +293,7 @@ def test_nobody_listens():
 
 @pytest.mark.parametrize(
     ("says", "told"),
-    [(b"", "it does not answer"), (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "it speaks another protocol")],
+    [(b"", "it does not answer"), (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "it uses another protocol")],
 )
 def test_something_else_listens(says, told, monkeypatch):
     monkeypatch.setattr(compute, "_CONNECT_SECONDS", 2)

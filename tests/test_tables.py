@@ -418,7 +418,7 @@ def test_a_packed_file_does_not_tell_when_it_was_written(tmp_path):
     [
         ("rows.xlsx", "unknown ending"),
         ("rows", "unknown ending"),
-        ("rows.parquet.gz", r"compressed already; leave out \.gz"),
+        ("rows.parquet.gz", r"compressed already; remove \.gz"),
     ],
 )
 def test_a_name_that_cannot_be_written_is_refused(tmp_path, name, message):

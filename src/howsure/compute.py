@@ -144,7 +144,7 @@ def _check(n: int, seed: int, batch: int, workers: int | None, scheduler: str | 
         if count is not None and count < 1:
             raise OptionError(f"{name} is {count}; it must be at least 1.")
     if scheduler is not None and workers is not None:
-        raise OptionError(f"workers counts threads of this machine; leave it out to run on the cluster {scheduler}.")
+        raise OptionError(f"workers counts threads of this machine; omit it to run on the cluster {scheduler}.")
 
 
 def _count_cores() -> int:
@@ -393,7 +393,7 @@ async def _kind_of_server(address: str) -> str:
     try:
         return await asyncio.wait_for(ask(), _CONNECT_SECONDS)
     except Exception as error:  # noqa: BLE001  a stranger's bytes may raise anything
-        return "it does not answer" if isinstance(error, TimeoutError) else "it speaks another protocol"
+        return "it does not answer" if isinstance(error, TimeoutError) else "it uses another protocol"
 
 
 def _await_worker(client: Any, address: str) -> None:

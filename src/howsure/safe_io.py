@@ -287,7 +287,7 @@ class Archive:
             is_suspect = "\n/" in together or ".." in together
             if outside := next((name for name in self._places if is_suspect and _points_outside(name)), None):
                 raise InputError(
-                    f"{path}: holds a member {outside!r} that points outside the archive, and was not read."
+                    f"{path}: contains a member {outside!r} that points outside the archive, and was not read."
                 )
             self._close = stack.pop_all().close
 

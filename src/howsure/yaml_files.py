@@ -72,7 +72,7 @@ def read_yaml(path: Path, *, is_text: bool = False) -> Document:
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise InputError(
-            f"{path}{line}: not YAML ({error.problem}). Quote texts that hold : or #, or use `|`."
+            f"{path}{line}: not YAML ({error.problem}). Quote texts that contain : or #, or use `|`."
         ) from None
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:160]}).") from None

@@ -52,7 +52,7 @@ def test_january_limits_and_human_times_move_the_horizon_most(found):
 
 def test_january_the_summary_tells_what_moves_the_horizon_in_minutes(found):
     lines = summary_lines(found.verdicts[0], 0.95)
-    (moves,) = [line for line in lines if line.startswith("What moves the estimate most: limits, ")]
+    (moves,) = [line for line in lines if line.startswith("Choices with the largest effect on the estimate: limits, ")]
     assert "1.6 h with drop" in moves or "1.8 h with censored" in moves
     assert "instead of 43 min with scored" in moves
     assert "human_times, 68 min with measured" in moves
@@ -61,7 +61,7 @@ def test_january_the_summary_tells_what_moves_the_horizon_in_minutes(found):
     assert "e-" not in " ".join(lines)
     assert front.unknown[0].startswith("The default analysis leaves it open")
     drawn = found.charts()["specification_curve_1"]
-    assert "of the intervals go on beyond the chart" in str(drawn.to_dict())
+    assert "of the intervals extend beyond the chart" in str(drawn.to_dict())
 
 
 def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):

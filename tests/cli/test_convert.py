@@ -13,7 +13,7 @@ def test_check_prints_an_account_that_sums_and_writes_nothing(tmp_path, command)
     (tmp_path / "notes.txt").write_text("hello")
     told = command("convert", "--check", tmp_path)
     assert told.returncode == 0, told.stderr
-    assert "10 read = 10 used + 0 left out" in told.stdout
+    assert "10 read = 10 used + 0 excluded" in told.stdout
     assert "- 1 file was not read (not recognised): notes.txt." in told.stdout
     held = json.loads(command("convert", "--check", tmp_path, "--json").stdout)
     assert (held["rows_read"], held["rows_used"], held["rows_unexplained"]) == (10, 10, 0)

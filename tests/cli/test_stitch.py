@@ -474,7 +474,7 @@ def test_bad_input_is_told_in_one_line(case, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([*grid(), ("m9", "b1", "NaN")], "1 blank left out"),
+        ([*grid(), ("m9", "b1", "NaN")], "1 blank excluded"),
         ([(m, b, f"{100 * s:.1f}") for m, b, s in grid()], "percent"),
     ],
 )

@@ -181,7 +181,7 @@ def test_evals_without_common_items_or_with_a_single_one_are_named():
     (pair,) = found.pairs
     assert pair.estimand == "mean of 2 evals' means of item means"
     told = " ".join(found.provenance.notes)
-    assert "apart is left out" in told
+    assert "apart is excluded" in told
     assert "1 eval has a single cluster (one)" in told
     assert pair.difference.state == "too_few"
     whole = compare(data.filter(pl.col("domain") != "one"))

@@ -82,7 +82,7 @@ def test_errors_count_as_wrong_or_not_at_all():
     assert howsure.summary(count_errors(table, "wrong")).rows[0].mean.value == pytest.approx(0.25)
     dropped = count_errors(table, "drop")
     assert howsure.summary(dropped).rows[0].mean.value == pytest.approx(0.5)
-    assert "1 attempts that ended in an error are left out." in dropped.notes
+    assert "1 attempts that ended in an error are excluded." in dropped.notes
     assert count_errors(table, None) is table
 
 

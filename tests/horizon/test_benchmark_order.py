@@ -44,4 +44,4 @@ def test_too_few_models_are_said(found):
     with pytest.raises(InputError, match="at least 3 of the models"):
         compare_benchmarks(found, scores(two=[0.1, 0.2]))
     made = compare_benchmarks(found, scores(two=[0.1, 0.2], all=[0.1, 0.2, 0.3, 0.4, 0.5]))
-    assert made.provenance.notes[-1] == "1 benchmarks with fewer than 3 of the models were left out."
+    assert made.provenance.notes[-1] == "1 benchmarks with fewer than 3 of the models were excluded."

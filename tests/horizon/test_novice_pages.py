@@ -338,7 +338,7 @@ def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path, command)
     assert scored.review["item"].to_list() == [third]
     told = command("horizon", "review", tmp_path / "out", tmp_path / "reviewed.csv", "-o", tmp_path / "scored")
     assert told.returncode == 0, told.stderr
-    assert "1 texts still wait for a score. Attempts with a score: 2." in told.stdout
+    assert "1 texts do not have a score yet. Attempts with a score: 2." in told.stdout
     assert pl.read_csv(tmp_path / "scored/attempts.csv")["score"].to_list() == [0.5, 0.5]
     later = add_reviews(found, pl.DataFrame({"item": [second], "score": [1.0]}))
     assert later.rows.is_empty()  # attempt 2 waits for attempt 1

@@ -144,7 +144,7 @@ def test_runs_that_did_not_end_by_themselves_count_as_asked():
     scored = model_counts(table)
     dropped = model_counts(table, limits="drop")
     assert dropped.n.sum() == scored.n.sum() - 1
-    assert any("1 of 4 runs were cut at a limit and are left out" in note for note in dropped.notes)
+    assert any("1 of 4 runs were cut at a limit and are excluded" in note for note in dropped.notes)
     assert model_counts(table, limits="success").n.sum() == scored.n.sum()
     assert model_counts(table, limits="success").successes.sum() >= scored.successes.sum()
     assert model_counts(table, flags="failure").successes.sum() <= scored.successes.sum()

@@ -47,7 +47,7 @@ def test_a_page_for_everyone_gets_as_many_links_as_asked_for(tmp_path):
 
 
 def test_folders_that_cannot_be_served_are_refused(folder):
-    with pytest.raises(OptionError, match="leave out --raters"):
+    with pytest.raises(OptionError, match="omit --raters"):
         open_packet(folder, 4)
     (folder / "copy.html").write_bytes((folder / "r1.html").read_bytes())
     with pytest.raises(InputError, match="both made for 'r1'"):

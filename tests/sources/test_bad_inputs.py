@@ -91,7 +91,7 @@ VALUES = [
     Case("percentages", "x.csv", A + "a,model,t,1,62\n", ("line 2", "score 62", "(a on t)", "pass --percent")),
     Case("percentages, many", "x.csv", A + "".join(f"a,model,t{n},1,{n}\n" for n in range(60, 70)), ("score 60", "x.csv line 3 (61)", "7 more")),
     Case("below 0", "x.csv", A + "a,model,t,1,-0.1\n", ("score -0.1 is not between 0 and 1",)),
-    Case("NaN", "x.csv", A + "a,model,t,1,NaN\n", ("line 2", "score NaN is not a finite number", "Leave it out")),
+    Case("NaN", "x.csv", A + "a,model,t,1,NaN\n", ("line 2", "score NaN is not a finite number", "Remove it")),
     Case("infinity", "x.csv", A + "a,model,t,1,-inf\n", ("line 2", "score -inf is not a finite number")),
     Case("an empty score", "x.csv", A + GOOD + "b,model,t,1,\n", ("line 3", "score is missing (b on t)", "Fill it in")),
     Case("an empty name", "x.csv", A + ",model,t,1,1\n", ("line 2", "subject is missing (t)")),

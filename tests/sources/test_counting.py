@@ -66,7 +66,7 @@ def test_any_format_is_counted(tmp_path):
     (tmp_path / "b.jsonl").write_text('{"subject": "b", "task": "q1", "n": 5, "n_success": 2}\n')
     counts = count_attempts(tmp_path)
     assert counts.frame.select("subject", "task", "n", "n_success").rows() == [("a", "q1", 2, 1), ("b", "q1", 5, 2)]
-    assert counts.notes[0] == "4 rows of 2 files: 7 attempts counted, 1 left out (no score)."
+    assert counts.notes[0] == "4 rows of 2 files: 7 attempts counted, 1 excluded (no score)."
 
 
 def test_what_cannot_be_counted_is_named(folder):

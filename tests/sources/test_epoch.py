@@ -1,4 +1,4 @@
-"""Epoch's three layouts, the paper's 1,324 rows, and what is told about rows that are left out."""
+"""Epoch's three layouts, the paper's 1,324 rows, and what is told about rows that are excluded."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def test_the_folder_is_read_whole(real: Scores) -> None:
     assert real.frame["benchmark"].n_unique() == 43
     assert len(real) == 2628
     told = " ".join(real.notes)
-    assert "404 of 3,035 rows left out: no model version" in told
-    assert "3 of 3,035 rows left out: no source" in told
-    assert "external_benchmark_metr.csv is left out: time horizons" in told
-    assert "external_benchmark_mcbench.csv is left out: Elo" in told
+    assert "404 of 3,035 rows excluded: no model version" in told
+    assert "3 of 3,035 rows excluded: no source" in told
+    assert "external_benchmark_metr.csv is excluded: time horizons" in told
+    assert "external_benchmark_mcbench.csv is excluded: Elo" in told
     assert "Llama-2-70b-hf" in told
     assert "outside 0 to 1" not in told
 
@@ -193,7 +193,7 @@ def test_a_folder_may_hold_less_and_more(tmp_path: Path) -> None:
     told = " ".join(scores.notes)
     assert "nothing is known about them: external_benchmark_newcomer.csv" in told
     assert (
-        "1 of 3 rows left out: the score is outside 0 to 1; the first is in external_benchmark_anli.csv: 101% (b on ANLI)"
+        "1 of 3 rows excluded: the score is outside 0 to 1; the first is in external_benchmark_anli.csv: 101% (b on ANLI)"
         in told
     )
 
@@ -251,10 +251,10 @@ def test_what_the_zip_knows(tmp_path: Path) -> None:
         "Tables of scores that are not there: unpublished.csv.",
         "Left out, since there is no column for the model or the score (in brackets): renamed_external.csv (Old name).",
         "Listed with several dates, of which the first counts: twin.",
-        "1 of 14 rows left out: no model version; the first is in aider_polyglot_external.csv.",
-        "1 of 14 rows left out: no score; the first is in lech_external.csv.",
-        "1 of 14 rows left out: the score is not a number; the first is in lech_external.csv: n/a (twin on Lech Mazur Writing).",
-        "1 of 14 rows left out: the score is outside 0 to 1; the first is in apex_agents_external.csv: 1.2 (twin on APEX-Agents).",
+        "1 of 14 rows excluded: no model version; the first is in aider_polyglot_external.csv.",
+        "1 of 14 rows excluded: no score; the first is in lech_external.csv.",
+        "1 of 14 rows excluded: the score is not a number; the first is in lech_external.csv: n/a (twin on Lech Mazur Writing).",
+        "1 of 14 rows excluded: the score is outside 0 to 1; the first is in apex_agents_external.csv: 1.2 (twin on APEX-Agents).",
         "Space around these model versions was removed: llama.",
         "Left out: standard errors above 0.5, too large for scores from 0 to 1, on APEX-Agents.",
     ],
@@ -324,7 +324,7 @@ def test_an_older_zip_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_percent_is_refused_where_the_tables_state_their_scale(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="leave out --percent"):
+    with pytest.raises(OptionError, match="omit --percent"):
         epoch.read([zip_of(tmp_path / "b.zip", TABLES)], divide_by=100)
 
 

@@ -58,7 +58,7 @@ def test_titles_above_the_header_are_left_out_and_said(tmp_path):
     rows = [["Our results"], [], ["model", "question_id", "correct"], ["m1", "q1", 1], ["m1", "q2", 0]]
     table = sources.read(written(tmp_path / "x.xlsx", rows))
     assert table.frame.select("subject", "task", "score").rows() == [("m1", "q1", 1), ("m1", "q2", 0)]
-    assert "1 row above the header left out" in table.notes[0]
+    assert "1 row above the header excluded" in table.notes[0]
 
 
 def test_a_fault_names_the_spreadsheet(tmp_path):

@@ -113,7 +113,7 @@ def test_errors_are_dropped_or_wrong(files):
     assert sources.read(path).frame["score"].to_list() == [1, 0, 1]
     wrong = sources.read(path, errors="wrong")
     assert wrong.frame["score"].to_list() == [1, 0, 1, 0]
-    assert "1 attempts ended in an error and count as wrong; --errors drop leaves them out." in wrong.notes
+    assert "1 attempts ended in an error and count as wrong; --errors drop excludes them." in wrong.notes
     assert sources.account(path).left_out == {"ended in an error (--errors wrong counts them as wrong)": 1}
     with pytest.raises(OptionError, match="No policy for errors called 'ignore'"):
         sources.read(path, errors="ignore")

@@ -123,7 +123,7 @@ def test_headers_alone_give_the_means_that_they_state(made, tmp_path, name):
     assert table.frame.select("score", "n_items").rows() == [(pytest.approx(theirs["accuracy"], abs=1e-12), n_items)]
     assert "1 log without samples: the means that they state are read as scores." in table.notes
     both = inspect_logs.read([kept, only(made / "minus")])
-    assert any("1 log without samples was left out" in note for note in both.notes)
+    assert any("1 log without samples was excluded" in note for note in both.notes)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_all_scorers_are_read_as_evals_of_their_own(made):
         "graded [points]",
     ]
     assert table.frame.filter(domain="graded [points]")["scale"].unique().to_list() == ["free"]
-    assert any(note.startswith("1 scorer was left out: parts") for note in table.notes)
+    assert any(note.startswith("1 scorer was excluded: parts") for note in table.notes)
 
 
 def test_a_scorer_can_be_chosen_for_one_eval(made):
@@ -354,7 +354,7 @@ def test_a_log_whose_direction_is_not_known_does_not_stop_the_others(tmp_path):
     path.write_text(path.read_text().replace('"hand"', '"other"'))
     table = inspect_logs.read([tmp_path])
     assert table.frame["domain"].unique().to_list() == ["other"]
-    assert table.notes[0].startswith("1 log whose scores go beyond 0–1 was left out (include with --higher-is-better")
+    assert table.notes[0].startswith("1 log whose scores go beyond 0–1 was excluded (include with --higher-is-better")
 
 
 def test_the_divisor_leaves_words_alone(tmp_path):
@@ -379,8 +379,8 @@ def test_other_values_are_refused(tmp_path, value):
             "flaky",
             9,
             [
-                "1 sample errored and was left out: flaky on mockllm/model.",
-                "2 samples were unscored and left out: flaky on mockllm/model.",
+                "1 sample errored and was excluded: flaky on mockllm/model.",
+                "2 samples were unscored and excluded: flaky on mockllm/model.",
                 "The attempts at 1 task were renumbered because epochs are missing: flaky on mockllm/model.",
             ],
         ),
@@ -390,7 +390,7 @@ def test_other_values_are_refused(tmp_path, value):
             "invalidated.eval",
             35,
             [
-                "1 sample was invalidated and left out: arith on mockllm/model.",
+                "1 sample was invalidated and excluded: arith on mockllm/model.",
                 "2 samples were edited, and the edited score counts: arith on mockllm/model.",
                 "The mean that Inspect states in 1 log is not the one here, which is over all scored samples and epochs: "
                 "arith on mockllm/model (0.5278; here 0.5417).",
@@ -401,9 +401,9 @@ def test_other_values_are_refused(tmp_path, value):
             "retried",
             5,
             [
-                "1 log was left out because a newer log of the same run is there: flaky on mockllm/model.",
+                "1 log was excluded because a newer log of the same run is there: flaky on mockllm/model.",
                 "1 sample was edited, and the edited score counts: flaky on mockllm/model.",
-                "1 sample was unscored and left out: flaky on mockllm/model.",
+                "1 sample was unscored and excluded: flaky on mockllm/model.",
             ],
         ),
     ],
@@ -426,8 +426,8 @@ def test_a_failed_log_tells_its_status_and_its_cancelled_samples(made):
     table = inspect_logs.read([failed])
     assert table.frame["task"].to_list() == ["flaky/s0"]
     assert "1 log did not end in success, and the complete samples count: flaky on mockllm/model, error." in table.notes
-    assert "1 sample errored and was left out: flaky on mockllm/model." in table.notes
-    assert any(note.endswith("cancelled and left out: flaky on mockllm/model.") for note in table.notes)
+    assert "1 sample errored and was excluded: flaky on mockllm/model." in table.notes
+    assert any(note.endswith("cancelled and excluded: flaky on mockllm/model.") for note in table.notes)
     assert rows(made / "retried")["source"].unique().to_list() == [retried.name]
 
 
@@ -466,7 +466,7 @@ def test_a_log_in_many_batches_is_read_without_opening_samples(arith, tmp_path):
 def test_no_scored_sample_is_an_error_that_says_why(tmp_path):
     path = by_hand(tmp_path / "log.json", [None, math.nan])
     with pytest.raises(
-        InputError, match=r"no sample has a score\. 2 samples were unscored and left out: hand on a/b\."
+        InputError, match=r"no sample has a score\. 2 samples were unscored and excluded: hand on a/b\."
     ):
         rows(path)
 
@@ -527,8 +527,8 @@ def test_the_newest_log_of_a_run_counts(arith, tmp_path):
     table = inspect_logs.read([newer, older, copy])
     assert table.frame["source"].unique().to_list() == ["newer.eval"]
     assert table.notes == (
-        "1 log was left out because a newer log of the same run is there: arith on mockllm/older.",
-        "1 log was left out because an identical copy is there: arith on mockllm/model.",
+        "1 log was excluded because a newer log of the same run is there: arith on mockllm/older.",
+        "1 log was excluded because an identical copy is there: arith on mockllm/model.",
     )
 
 
@@ -537,7 +537,7 @@ def test_many_places_are_cut_short_in_a_note(tmp_path):
         path = by_hand(tmp_path / f"{i}.json", ["C", None])
         path.write_text(path.read_text().replace("a/b", f"a/{i}"))
     assert inspect_logs.read([tmp_path]).notes == (
-        "6 samples were unscored and left out: hand on a/0 (1), hand on a/1 (1), hand on a/2 (1), hand on a/3 (1) and 2 more.",
+        "6 samples were unscored and excluded: hand on a/0 (1), hand on a/1 (1), hand on a/2 (1), hand on a/3 (1) and 2 more.",
     )
 
 
@@ -619,7 +619,7 @@ def test_logs_without_the_scorer_are_left_out_with_a_note(tmp_path):
     other.write_text(other.read_text().replace("hand", "other"))
     table = inspect_logs.read([tmp_path], scorer="it")
     assert table.frame["domain"].unique().to_list() == ["hand"]
-    assert table.notes == ("1 log without this scorer was left out (--strict stops instead): other on a/b.",)
+    assert table.notes == ("1 log without this scorer was excluded (--strict stops instead): other on a/b.",)
     with pytest.raises(OptionError, match=r"b\.json"):
         inspect_logs.read([tmp_path], scorer="it", strict=True)
     with pytest.raises(OptionError, match="No scorer"):
@@ -632,7 +632,7 @@ def test_notes_name_the_configuration_and_infinity_is_no_percentage(tmp_path):
         held = json.loads(path.read_text())
         held["eval"]["task_args"] = {"hint": number}
         path.write_text(json.dumps(held))
-    assert "2 samples errored and were left out: hand (hint=0) on a/b." in inspect_logs.read([tmp_path]).notes
+    assert "2 samples errored and were excluded: hand (hint=0) on a/b." in inspect_logs.read([tmp_path]).notes
     with pytest.raises(InputError, match="Infinity is not a finite number") as caught:
         rows(by_hand(tmp_path / "inf.json", [math.inf]))
     assert "--percent" not in str(caught.value)
@@ -813,7 +813,7 @@ def test_real_logs_that_others_wrote_are_all_read_or_named():
         ("anthropic/claude-sonnet-4-0", 5),
         ("ollama/qwen2.5:0.5b", 3),
     ]
-    assert table.notes == ("1 log without samples was left out: simpleqa_verified on anthropic/claude-opus-4-6.",)
+    assert table.notes == ("1 log without samples was excluded: simpleqa_verified on anthropic/claude-opus-4-6.",)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_groups_are_left_out_and_told(tmp_path):
     path = results(tmp_path, tasks, group_subtasks=nested, groups={"mmlu": tasks["mmlu"]})
     table = read(path)
     assert table.frame["benchmark"].to_list() == ["mmlu_algebra"]
-    assert "Groups are left out, as their tasks are read: mmlu, mmlu_stem." in table.notes
+    assert "Groups are excluded, as their tasks are read: mmlu, mmlu_stem." in table.notes
 
 
 def test_what_is_no_score_is_left_out_and_told(tmp_path):
@@ -255,7 +255,7 @@ def test_a_metric_where_lower_is_better_is_not_read(tmp_path):
     results(tmp_path, {"gsm8k": GSM8K}, higher_is_better={"gsm8k": {"loss": False, "acc": True}})
     path = samples(tmp_path, [sample(0, loss=0.25, acc=1)])
     assert read(path, metric="acc").frame["score"].to_list() == [1]
-    assert "gsm8k: left out because lower is better: loss." in read(path).notes
+    assert "gsm8k: excluded because lower is better: loss." in read(path).notes
     with pytest.raises(OptionError, match="Lower values of loss are better"):
         read(path, metric="loss")
     with pytest.raises(InputError, match=r"higher is better \(lower values of loss are better\)"):
@@ -274,7 +274,7 @@ def test_a_metric_is_lower_is_better_by_its_name_where_the_file_says_nothing(tmp
     path = samples(tmp_path / "alone", [sample(0, **{metric: 0.4, "acc": 1})])
     attempts = read(path)
     assert attempts.frame["score"].to_list() == [1]
-    assert f"gsm8k: left out because lower is better: {metric}." in attempts.notes
+    assert f"gsm8k: excluded because lower is better: {metric}." in attempts.notes
 
 
 def test_what_a_file_says_of_a_metric_goes_before_its_name(tmp_path):

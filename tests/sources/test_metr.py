@@ -288,7 +288,7 @@ def test_impossible_times_are_left_out_and_counted(tmp_path):
     assert sorted(frame["seconds"].drop_nulls()) == [3, 5]
     assert frame["date"].drop_nulls().to_list() == [date(2023, 11, 14)]
     assert (
-        f"{path}: 3 of 6 runs (50%) have impossible start or end times; their seconds and date are left out."
+        f"{path}: 3 of 6 runs (50%) have impossible start or end times; their seconds and date are excluded."
         in found.notes
     )
 

@@ -217,7 +217,7 @@ def test_labels_are_drawn_planned_and_used(world, tmp_path):
     truth = world.people.frame["value"].mean()
     assert estimates.rows["mean"][0] == pytest.approx(truth, abs=0.5)
     extra = study.estimate(one, world.people, drawn=plan.drawn)
-    assert any("were not drawn are left out" in note for note in extra.provenance.notes)
+    assert any("were not drawn are excluded" in note for note in extra.provenance.notes)
     wide = study.labels(world.judges, half_width=0.2, pilot=world.people, cost_judge=0.01)
     assert "cost least" in wide.sentences[1] or "cheaper" in wide.sentences[1]
     with pytest.raises(OptionError, match="either the number of labels or the half width"):

@@ -47,7 +47,7 @@ UGLY = {
         "x.csv",
         lines("model_name,question_id,correct", lambda m, i, r: (m, i, "Yes" if r else "no"))
         + "ann,q8,\nann,q9,N/A\nbob,q8,-\n",
-        "3 blanks left out; no = 0, yes = 1",
+        "3 blanks excluded; no = 0, yes = 1",
     ),
     "inspect letters": (
         "x.csv",
@@ -100,7 +100,7 @@ UGLY = {
     "fractions per item": (
         "x.csv",
         lines("model,item,passed", lambda m, i, r: (m, i, f"{5 * r}/5")) + "ann,9,n/a\n",
-        "passed: 5/5 read as 5 of 5; 1 blank left out",
+        "passed: 5/5 read as 5 of 5; 1 blank excluded",
     ),
     "German": (
         "x.csv",
@@ -120,7 +120,7 @@ UGLY = {
     "row numbers of pandas": (
         "x.csv",
         lines("Unnamed: 0,model,item,score", lambda m, i, r: (i, m, i, r)),
-        "row numbers in Unnamed: 0 left out",
+        "row numbers in Unnamed: 0 excluded",
     ),
     "blanks everywhere": (
         "x.csv",
@@ -137,12 +137,12 @@ UGLY = {
     "empty fields at the ends of lines": (
         "x.csv",
         "model,item,score\n" + "".join(f"{m},{i},{r},,\n" for m in RIGHT for i, r in enumerate(RIGHT[m])),
-        "empty fields at the ends of lines left out",
+        "empty fields at the ends of lines excluded",
     ),
     "lines above and below": (
         "x.csv",
         "# by us, in May\n" + lines("model,item,score", lambda m, i, r: (m, i, r)) + "\nTotal: 8 rows\nby ACME\n",
-        "1 line above the header left out; 2 lines below the table left out",
+        "1 line above the header excluded; 2 lines below the table excluded",
     ),
     "an error after each score": (
         "x.csv",
@@ -159,7 +159,7 @@ UGLY = {
         lines("model,item,score", lambda m, i, r: (m, i, r)).replace(
             "bob,0", "model,item,score\n-----,----,-----\nbob,0"
         ),
-        "2 rows of dashes or with the header again left out",
+        "2 rows of dashes or with the header again excluded",
     ),
     "single quotes": (
         "x.csv",
@@ -191,7 +191,7 @@ UGLY = {
             [(m, f"q{i}", r) for m in RIGHT for i, r in enumerate(RIGHT[m])], columns=["llm", "item", "score"]
         ).to_string()
         + "\n\n[8 rows x 3 columns]\n",
-        "fields separated by blanks; row numbers in the column without a name left out",
+        "fields separated by blanks; row numbers in the column without a name excluded",
     ),
     "JSON with comments": (
         "x.json",
@@ -200,7 +200,7 @@ UGLY = {
             f' {{"model": "{m}", "id": {i}, "score": {r}}}, // {r}\n' for m in RIGHT for i, r in enumerate(RIGHT[m])
         )
         + "]\n",
-        "comments left out; commas before closing brackets left out",
+        "comments excluded; commas before closing brackets excluded",
     ),
     "objects over several lines": (
         "x.jsonl",
@@ -216,7 +216,7 @@ UGLY = {
             for m in RIGHT
             for i, r in enumerate([*RIGHT[m], float("nan")])
         ),
-        "NaN read as missing (2); 2 blanks left out",
+        "NaN read as missing (2); 2 blanks excluded",
     ),
     "circles": (
         "x.csv",
@@ -236,7 +236,7 @@ UGLY = {
     "errors": (
         "x.csv",
         lines("model,item,verdict", lambda m, i, r: (m, i, "PASS" if r else "FAIL")) + "ann,9,ERROR\n",
-        "1 error left out (--errors wrong counts them as wrong); fail = 0, pass = 1",
+        "1 error excluded (--errors wrong counts them as wrong); fail = 0, pass = 1",
     ),
 }
 
@@ -255,7 +255,7 @@ def test_the_command_says_what_it_assumed(tmp_path, command):
     (tmp_path / "x.csv").write_text(UGLY["yes and no, with blanks"][1])
     told = command("summary", tmp_path / "x.csv")
     assert told.returncode == 0
-    assert "note: read as: model_name → subject, question_id → task, correct → score; 3 blanks left out" in told.stderr
+    assert "note: read as: model_name → subject, question_id → task, correct → score; 3 blanks excluded" in told.stderr
 
 
 def test_a_table_with_our_names_is_read_without_a_word(tmp_path):
@@ -293,7 +293,7 @@ def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
         ("ann", "MMLU", pytest.approx(0.887)),
         ("bob", "GSM8K", pytest.approx(0.95)),
     ]
-    assert "not read as scores: avg; 1 blank left out" in table.notes[0]
+    assert "not read as scores: avg; 1 blank excluded" in table.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -478,9 +478,9 @@ SPREADSHEETS = {
         ("sep=;\n" + NATURAL.replace(",", ";")).encode(),
         "fields separated by ';', as the first line says",
     ),
-    "titles": (("Results of May\n\n" + NATURAL).encode(), "1 line above the header left out"),
-    "titles with empty fields": (("Results,,\nby Ann,,\n,,\n" + NATURAL).encode(), "2 lines above the header left out"),
-    "empty columns and rows": ((NATURAL.replace("\n", ",,\n") + ",,,,\n").encode(), "2 empty columns left out"),
+    "titles": (("Results of May\n\n" + NATURAL).encode(), "1 line above the header excluded"),
+    "titles with empty fields": (("Results,,\nby Ann,,\n,,\n" + NATURAL).encode(), "2 lines above the header excluded"),
+    "empty columns and rows": ((NATURAL.replace("\n", ",,\n") + ",,,,\n").encode(), "2 empty columns excluded"),
     "unicode text": (NATURAL.replace(",", "\t").encode("utf-16"), "UTF-16"),
 }
 
@@ -571,7 +571,7 @@ def test_a_row_that_sums_up_the_others_is_no_model(tmp_path):
     account = sources.account(tmp_path / "x.csv", table="attempts")
     assert (account.n_read, account.n_used, account.n_unexplained) == (6, 3, 0)
     assert account.left_out == {"no score": 1, "of a row that sums up the others": 2}
-    assert "row Average, which sums up the others, left out" in account.notes[0]
+    assert "row Average, which summarises the other rows, excluded" in account.notes[0]
 
 
 def test_one_column_of_scores_beside_names_is_no_wide_table(tmp_path):
@@ -622,7 +622,7 @@ def test_a_column_per_seed_or_run_is_a_row_per_attempt(tmp_path, names, attempts
     table = read_text(tmp_path, f"model,task,{names}\na,t1,1,0\na,t2,,1\n")
     assert table.frame.select("task", "attempt", "score").rows() == [("t1", 1, 1), ("t1", 2, 0), ("t2", 1, 1)]
     assert "→ attempt, with their values as score" in table.notes[0]
-    assert "1 blank left out" in table.notes[0]
+    assert "1 blank excluded" in table.notes[0]
 
 
 def test_a_column_per_dimension_is_a_row_per_rating(tmp_path):
@@ -750,7 +750,7 @@ def test_a_total_below_a_long_table_is_left_out_and_counted(tmp_path):
     path.write_text("Modell;Aufgabe;Punkte\nann;1;0,5\nbob;1;1,0\nGesamt;;0,75\n")
     table = sources.read(path)
     assert table.frame["subject"].to_list() == ["ann", "bob"]
-    assert "1 row that sums up the others left out" in table.notes[0]
+    assert "1 row that sums up the others excluded" in table.notes[0]
     account = sources.account(path)
     assert (account.n_left_out, account.n_unexplained) == (1, 0)
 
@@ -889,7 +889,7 @@ def test_a_table_with_our_columns_is_read_as_it_stands_and_as_by_guessing(tmp_pa
         ("subject,task,score\na\u200b,q1,1\nb,q1,0\n", "blanks around fields removed"),
         ("subject,task,epoch,score\na,q1,0,1\na,q1,1,0\n", "in the order of epoch"),
         ("subject,task,score\na,q1,50%\na,q2,75%\n", "divided by 100"),
-        ("subject,task,score\na,q1,1\nb,q1,\n", "1 blank left out"),
+        ("subject,task,score\na,q1,1\nb,q1,\n", "1 blank excluded"),
         ("subject,task,score,n\na,q1,0.5,10\nb,q1,0.25,4\n", "n_success"),
         ("subject,task,score,Release date\na,q1,1,2025-01-01\n", "Release date → date"),
     ],

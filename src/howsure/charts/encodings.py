@@ -53,7 +53,9 @@ def roles(rows: pl.DataFrame, **columns: Field | str | None) -> pl.DataFrame:
     if rows.is_empty():
         raise OptionError("There are no rows to draw. Check what was filtered out before.")
     if len(rows) > MAX_ROWS:
-        raise OptionError(f"The chart would hold {len(rows):,} rows; a page draws up to {MAX_ROWS:,}. Aggregate first.")
+        raise OptionError(
+            f"The chart would contain {len(rows):,} rows; a page draws up to {MAX_ROWS:,}. Aggregate first."
+        )
     named = rows.select(pl.col(name).alias(role) for role, name in wanted.items())
     named = named.cast({role: kind_of for role, kind_of in _KINDS.items() if role in wanted})
     numbers = pl.selectors.float()

@@ -103,5 +103,5 @@ def _refuse_many_rows(spec: Spec) -> None:
     largest = max((len(rows) for rows in spec.get("datasets", {}).values()), default=0)
     if largest > MAX_ROWS:
         raise OptionError(
-            f"The chart holds {largest:,} rows; a page draws up to {MAX_ROWS:,}. Aggregate them before drawing."
+            f"The chart contains {largest:,} rows; a page draws up to {MAX_ROWS:,}. Aggregate them before drawing."
         )

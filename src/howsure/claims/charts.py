@@ -74,7 +74,7 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
             None if is_tested else level,
             "shares and ranks come from tests" if is_tested else _OWN,
             f"Dashed: the threshold, {verdict.claim.threshold:g}"
-            + (f"; {n_cut:,} of the intervals go on beyond the chart" if n_cut else "")
+            + (f"; {n_cut:,} of the intervals extend beyond the chart" if n_cut else "")
             + (f"; {n_hidden:,} without a number are not drawn" if n_hidden else ""),
         ),
         x=Field("place", "Specification", "in order of the estimate"),
@@ -102,13 +102,13 @@ def draw_effects(verdict: Verdict, level: float) -> Chart:
     has_intervals = any(one.effect.low is not None for one in verdict.effects)
     return interval_plot(
         pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
-        title="How far does each option move the result?",
+        title="How much does each option change the result?",
         caption=Caption(
             verdict.n_specifications,
             "specifications",
             level if has_intervals else None,
             _COMMON if has_intervals else "there are no common replicates",
-            "Dots: median over specifications that differ in nothing else"
+            "Dots: median over specifications that differ only in this option"
             + (f"; intervals are drawn up to a factor of {_WIDEST:g}" if verdict.is_ratio else ""),
         ),
         label=Field("label", "Option, instead of the default"),

@@ -180,7 +180,7 @@ class Claim:
             "That a judge may replace a rater is a test, without than, at_least and at_most.",
         )
         for key in sorted(self.as_dict().keys() & _ONLY.keys()):
-            yield kind not in _ONLY[key], f"{key} says nothing in a claim of the kind {kind!r}. Leave it out."
+            yield kind not in _ONLY[key], f"{key} has no meaning in a claim of the kind {kind!r}. Remove it."
         yield bool(self.model) and self.than == self.model, f"{self.model!r} is compared with itself. Name two models."
 
     @property

@@ -153,7 +153,7 @@ def _read_one(pieces: list[Any], wanted: str, read: Reader | None) -> Table:
     table = read(pieces, wanted)
     if not isinstance(table, _TABLES[wanted]):
         held = type(table).__name__.lower()
-        raise InputError(f"{pieces[0]}: holds {held}, and these claims need {_ROWS[wanted]}.")
+        raise InputError(f"{pieces[0]}: contains {held}, and these claims need {_ROWS[wanted]}.")
     return table
 
 

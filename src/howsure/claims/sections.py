@@ -29,11 +29,11 @@ __all__ = [
     "summary_lines",
 ]
 
-NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
+NOT_PROBABILITIES = "Shares of specifications are not probabilities: they show how much the conclusion depends on choices, and the specifications are not equally plausible."
 MOST_CARDS = 6
 """Claims with a part of their own on the front page, which has two printed pages at the most."""
 _PUBLISH = (
-    "Publish it with its choices: `howsure claims check --certificate` writes all that others need to find it again."
+    "Publish it with its choices: `howsure claims check --certificate` writes all that others need to recompute it."
 )
 _MOST_ROWS = 60
 _MOST_DAYS = 36525.0
@@ -43,7 +43,7 @@ _METHOD = (
     "it if the interval lies on the other side, and leaves it open otherwise (also where it has no number).\n"
     "holds in all: every specification supports it. holds in most: the default and at least 80 % support it. does not hold: the default contradicts it. "
     "cannot tell: everything else.\n"
-    "The effect of an option is the median change over all pairs of specifications that differ in nothing else. Tipping points are about the default estimate.\n"
+    "The effect of an option is the median change over all pairs of specifications that differ only in this option. Tipping points refer to the default estimate.\n"
     + NOT_PROBABILITIES
 )
 
@@ -115,10 +115,14 @@ def summary_lines(verdict: Verdict, level: float) -> list[str]:
         lines.append(f"The claim holds in {verdict.share_of_replicates:.0%} of all replicates of all specifications.")
     moved = _moves(verdict)
     lines += (
-        [f"What moves the estimate most: {'; '.join(f'{text} ({effect})' for text, effect in moved)}."] if moved else []
+        [
+            f"Choices with the largest effect on the estimate: {'; '.join(f'{text} ({effect})' for text, effect in moved)}."
+        ]
+        if moved
+        else []
     )
     lines += [one.sentence for one in verdict.tipping]
-    lines += [f"What would settle it: {one}" for one in verdict.settle]
+    lines += [f"What would decide it: {one}" for one in verdict.settle]
     return lines
 
 

@@ -39,6 +39,6 @@ def main() -> None:
         if printed and printed.is_closed and output.has_written:
             raise
         output.print_error(
-            f"standard output could not be written ({failure.strerror}); files named as written are whole."
+            f"standard output could not be written ({failure.strerror}); files that were reported as written are complete."
         )
         raise SystemExit(2) from None

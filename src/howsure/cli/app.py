@@ -92,7 +92,7 @@ PANELS: Panels = {
         "names": ("howsure.cli.evals.decisions", "Names of models and benchmarks that may be the same, with reasons."),
         "summary": ("howsure.cli.evals.means", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.means", "Differences between models, prompts or any runs, paired by item."),
-        "gate": ("howsure.cli.evals.decisions", "Ship, block or cannot tell: may a candidate replace the base?"),
+        "gate": ("howsure.cli.evals.decisions", "Ship, block or cannot tell: may a new version replace the old one?"),
         "explore": ("howsure.cli.evals.decisions", "One offline page: a map of models by items, flips, filters, cost."),
         "items": (
             "howsure.cli.evals.decisions",

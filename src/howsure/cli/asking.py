@@ -38,14 +38,14 @@ class AskingOptions:
     max_tokens_total: Annotated[
         int | None,
         asking_option(
-            "End the run once it has used so many tokens; the same command with more continues.",
+            "End the run when it has used this number of tokens; the same command with a larger number continues it.",
             min=1,
             show_default=False,
         ),
     ] = None
     max_cost: Annotated[
         float | None,
-        asking_option("End the run once it has cost so much; needs the prices.", min=0, show_default=False),
+        asking_option("End the run when it has cost this amount; needs the prices.", min=0, show_default=False),
     ] = None
     input_price: Annotated[
         float | None, asking_option("Price per million input tokens.", min=0, show_default=False)
@@ -55,7 +55,7 @@ class AskingOptions:
     ] = None
     cached_price: Annotated[
         float | None,
-        asking_option("Price per million cached input tokens, where that is lower.", min=0, show_default=False),
+        asking_option("Price per million cached input tokens, if it is lower.", min=0, show_default=False),
     ] = None
 
     @property
@@ -102,7 +102,7 @@ def tell_errors(run: Run, output: Output, unfinished: str) -> None:
     told = [f"{count} × {line}" for line, count in run.errors.items()]
     output.console.notes(told)
     if run.exit_code:
-        reason = f" First of what servers said: {told[0]}." if told and output.quiet else ""
+        reason = f" First message of a server: {told[0]}." if told and output.quiet else ""
         print_error(f"{unfinished} The same command continues with the rest.{reason}")
 
 

@@ -195,11 +195,11 @@ def map_(
     names: Annotated[
         Path | None,
         typer.Option(
-            help="A file of names, as `howsure names --save` writes it: which are the same.", show_default=False
+            help="File that says which names mean the same, as `howsure names --save` writes it.", show_default=False
         ),
     ] = None,
 ) -> None:
-    """Capability, time horizon and N-attempt horizon: how far each predicts the others.
+    """Capability, time horizon and N-attempt horizon: how well each predicts the others.
 
     Writes scales.csv, scale_models.csv, scales.json, the charts and a report.
     """

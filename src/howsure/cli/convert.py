@@ -30,14 +30,14 @@ def convert(
         list[str],
         typer.Argument(
             metavar="IN... OUT",
-            help="What to read, and last the file to write; with --check nothing is written.",
+            help="Inputs, and as the last argument the output file; with --check there is no output file.",
             show_default=False,
         ),
     ],
     reading: Reading,
     output: Output,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing: say what became of every file and row of the inputs.")
+        bool, typer.Option("--check", help="Write nothing: print how every file and row of the inputs was used.")
     ] = False,
     to: Annotated[
         str | None,
@@ -63,12 +63,12 @@ def convert(
 ) -> None:
     """Turn eval logs of any harness into one of Howsure's tables.
 
-    The format is recognised, and the command says why. OUT ends in .csv, .tsv, .jsonl or .parquet (text also in .gz).
+    The format is recognised from the content, and the command says how. OUT ends in .csv, .tsv, .jsonl or .parquet (text also in .gz).
 
-    `howsure formats` lists what is read. With --check every argument is read, and the account is printed: rows read = rows used +
-    rows left out, by reason, and every file that was not read. The exit code is 1 if rows are unexplained.
+    `howsure formats` lists the formats. With --check all arguments are inputs, and a balance is printed: rows read = rows used +
+    rows excluded, by reason, and all files that were not read. The exit code is 1 if rows are not accounted for.
 
-    With --counts each file is counted by itself, in little memory; --scheduler counts the files on a Dask cluster, with the same numbers.
+    With --counts each file is counted separately, with little memory; --scheduler counts the files on a Dask cluster, with the same numbers.
     """
     from howsure import sources
 
@@ -114,23 +114,25 @@ def _check(inputs: Sequence[str], reading: Reading, console: Console) -> None:
     by_source = Counter(one.source or "not read" for one in made.files)
     console.table("Files", ("source", "files"), [(name, f"{n:,}") for name, n in by_source.most_common()])
     rows = [("read", f"{made.n_read:,}"), ("used", f"{made.n_used:,}")]
-    rows += [(f"left out: {reason}", f"{n:,}") for reason, n in sorted(made.left_out.items())]
+    rows += [(f"excluded: {reason}", f"{n:,}") for reason, n in sorted(made.left_out.items())]
     if made.n_unexplained:
         rows.append(("unexplained", f"{made.n_unexplained:,}"))
-    total = f"{made.n_read:,} read = {made.n_used:,} used + {made.n_left_out:,} left out"
+    total = f"{made.n_read:,} read = {made.n_used:,} used + {made.n_left_out:,} excluded"
     console.table(f"Rows ({made.table})", ("rows", "number"), rows, total if not made.n_unexplained else "")
     for note in made.notes:
         console.say(f"- {note}")
     console.json(made.as_dict())
     if made.n_unexplained:
-        print_error(f"{made.n_unexplained:,} rows are unexplained: a fault of the reader. Please report it.")
+        print_error(
+            f"{made.n_unexplained:,} rows are not accounted for: this is an error in Howsure. Please report it."
+        )
         raise SystemExit(1)
 
 
 @app.command(epilog="Example: howsure formats")
 @verb
 def formats(output: Output) -> None:
-    """What Howsure reads, recognised by content.
+    """Formats that Howsure reads; they are recognised by content.
 
     The table in the documentation (docs/formats.md) says for each format who wrote the file that tests it, and how many rows of it are read.
     """

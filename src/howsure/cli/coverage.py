@@ -42,7 +42,7 @@ def coverage(
     sequences: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of real item banks: errors and savings of evals that stop as soon as the answer is clear.",
+            help="Folder of real item banks: error rates and savings of evals with early stopping.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def coverage(
 
     Rows marked "avoid" show common mistakes. Writes coverage.csv and coverage.json. With --real, evals are drawn from real item
     banks, in which every model's success rate at every item is nearly known; writes coverage_real.csv. With --sequences,
-    real models are compared by evals that are looked at after every item; writes sequences.csv.
+    real models are compared in evals with a look after every item; writes sequences.csv.
     """
     if sequences is not None:
         _sequences(sequences, output, simulations or 100, level, seed)
@@ -126,7 +126,7 @@ def _sequences(folder: Path, output: Output, simulations: int, level: float, see
         f"{simulations:,} evals per pair, seed {seed}. Fixed size: 80 % power at the planned difference, one look. Sequence: looked at after "
         "every item, at most 1.65 times as long. Error: the sequence excludes the true difference at any look."
     )
-    title = f"Evals that stop when they know, at the {level:.0%} level"
+    title = f"Evals with early stopping, at the {level:.0%} level"
     output.console.table(title, (*columns, "median saving of samples", "error"), rows, caption)
     _finish(result, output)
 

@@ -57,7 +57,9 @@ def demo(
     console = Console(is_quiet=quiet, is_json=json)
     if tours:
         if epoch or quick or show:
-            raise OptionError("--tours goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
+            raise OptionError(
+                "--tours can be combined with --seed, --level and -o only; omit --epoch, --quick and --open."
+            )
         _cover(tours, seed, level, out, console)
     else:
         _tour(out or Path("demo"), seed, level, epoch, console, is_quick=quick, is_shown=show)

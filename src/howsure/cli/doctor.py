@@ -63,7 +63,7 @@ def doctor(
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
     ] = False,
 ) -> None:
-    """Check what Howsure needs: versions, encoding, disk, caches, extras, browser, cluster.
+    """Check the installation: versions, encoding, disk, caches, extras, browser, cluster.
 
     Damaged caches are repaired. "note" marks what is missing but not needed by every verb; exit code 1 says that something fails.
     """

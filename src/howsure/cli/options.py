@@ -60,7 +60,9 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")
 Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
 Limits = Annotated[
     str,
-    typer.Option(help="Runs that were cut at a limit: scored (as they are), drop, success, censored or bounds."),
+    typer.Option(
+        help="How to count runs that were cut at a limit: scored (as they are), drop, success, censored or bounds."
+    ),
 ]
 SuccessRates = Annotated[str, typer.Option(help="Success rates, between 0 and 1, with commas.")]
 Threshold = Annotated[float | None, typer.Option(help="Smallest score that is a success.", show_default=False)]
@@ -112,14 +114,16 @@ class Reading:
     table: Annotated[str | None, _option("Files, lm-eval: attempts, scores, ratings or votes.")] = None
     map: Annotated[
         list[str] | None,
-        _option("Files: our column = the file's, e.g. subject=llm,score=acc; task=* for a column per task."),
+        _option(
+            "Files: Howsure's column = column of the file, e.g. subject=llm,score=acc; task=* for one column per task."
+        ),
     ] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
     mapping: Annotated[Path | None, _option("Mapping of columns: a file kept by `howsure convert --save-mapping`.")] = (
         None
     )
     names: Annotated[
-        Path | None, _option("A file of names, as `howsure names --save` writes it: which are the same.")
+        Path | None, _option("File that says which names mean the same, as `howsure names --save` writes it.")
     ] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
@@ -134,7 +138,9 @@ class Reading:
     strict: Annotated[bool, _option("Stop with an error: at a damaged file, instead of skipping it.", "--strict")] = (
         False
     )
-    no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
+    no_cache: Annotated[
+        bool, _option("Do not use or write the cache of files that were read before.", "--no-cache")
+    ] = False
 
     @property
     def scale(self) -> float:
@@ -324,7 +330,7 @@ def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given
             raise SystemExit(2) from None
         except MemoryError as error:
             print_error(
-                f"this needs more memory than there is ({error or 'out of memory'}). Ask for less, or read fewer files."
+                f"there is not enough memory ({error or 'out of memory'}). Use smaller settings, or read fewer files."
             )
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
@@ -385,7 +391,7 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:
-    return f"{', '.join(inputs)}: holds {type(table).__name__.lower()}; this command needs {needed}."
+    return f"{', '.join(inputs)}: contains {type(table).__name__.lower()}; this command needs {needed}."
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:

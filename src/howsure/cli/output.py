@@ -224,7 +224,7 @@ def save_charts(charts: Mapping[str, Chart], output: Output, folder: Path) -> li
     from howsure.charts.pictures import can_draw
 
     if charts and not can_draw():
-        output.console.notes(["no charts were drawn; they come with: pip install 'howsure[charts]'"])
+        output.console.notes(["no charts were drawn; to draw them: pip install 'howsure[charts]'"])
         return []
     endings = [ending for ending in output.formats_asked if ending != "html"]
     return [save_chart(chart, folder / f"{name}.{ending}") for ending in endings for name, chart in charts.items()]

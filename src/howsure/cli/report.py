@@ -27,13 +27,13 @@ def report(
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "What was measured, and how sure that is",
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Results and their uncertainty",
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Saved results of any instruments, in one page that opens offline.
 
-    The first page says in plain sentences what was found and what is not yet known. Each result is a section; settings, seeds and digests are at the
+    The first page states the findings and the open questions in plain sentences. Each result is a section; settings, seeds and digests are at the
     end.
     """
     import datetime

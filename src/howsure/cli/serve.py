@@ -46,7 +46,7 @@ class FieldingOptions:
         float,
         typer.Option(
             min=1,
-            help="An unfinished place is given to somebody else after so many minutes without activity.",
+            help="An unfinished place is given to another person after this number of minutes without activity.",
             rich_help_panel="People from a platform",
         ),
     ] = 60
@@ -82,7 +82,7 @@ def serve(
     stop_when: Annotated[
         str | None,
         typer.Option(
-            help="Admit nobody once this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
+            help="Admit no more people when this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
             show_default=False,
         ),
     ] = None,
@@ -103,13 +103,13 @@ def serve(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
-    """Give each rater a secret link to their page, and keep the answers.
+    """Give each rater a secret link to their page, and store the answers.
 
     Links stay the same from run to run (links.json). Answers are in answers.sqlite, written before a page says thanks; a person
-    can go on another day or on another device. The admin link shows progress, quotas and odd answers, downloads the answers, and removes a
+    can continue on another day or another device. The admin link shows progress, quotas and warnings; there you can download answers and remove those of a
     rater's. With --one-link there is one link for a platform such as Prolific: people bring their id, get the next page, and a code at the end.
 
-    This speaks plain HTTP on this machine. For people elsewhere put a proxy with TLS in front of it (one line of Caddy:
+    The server uses HTTP without encryption. For people outside this machine, use a proxy with TLS in front of it (one line of Caddy:
     `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, because links are secrets.
     """
     need("starlette", "serve", "howsure serve")
@@ -131,7 +131,7 @@ def serve(
                 console.wrote([backup])
         return
     if stop_when and not is_open:
-        raise OptionError("--stop-when needs --one-link: people with a link of their own are not turned away.")
+        raise OptionError("--stop-when needs --one-link: people with their own link are always admitted.")
     opened = open_packet(packet, raters, is_open=is_open)
     given = _fielding(fielding)
     with contextlib.closing(Store(packet / ANSWERS)) as store:
@@ -141,7 +141,7 @@ def serve(
 def _withdraw(store: Store, name: str, console: Console) -> None:
     rater = store.withdraw(name)
     if not rater:
-        raise OptionError(f"Nobody called {name!r} has answers here. Name a rater, or the id that they came with.")
+        raise OptionError(f"There are no answers of {name!r}. Name a rater, or the id of a person.")
     console.say(f"The answers of {rater} are removed.")
 
 

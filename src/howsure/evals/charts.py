@@ -125,10 +125,10 @@ def draw_pareto(comparison: Comparison) -> Chart:
     labels = [f"{row.name} ({row.held})" if row.held else row.name for row in shown]
     rows = estimate_rows(zip(labels, (row.score for row in shown), strict=True)).with_columns(
         cost=pl.Series([row.cost.value for row in shown], dtype=pl.Float64),
-        kind=pl.Series(["efficient" if row.is_efficient else "another is as good and cheaper" for row in shown]),
+        kind=pl.Series(["efficient" if row.is_efficient else "not efficient" for row in shown]),
     )
     settings = comparison.provenance.settings
-    method = "mean cost of an attempt; efficient: no other scores as high at this cost"
+    method = "mean cost of an attempt; efficient: no other model scores as high at this cost or less"
     return points_with_trend(
         rows,
         title="Score and cost",
@@ -259,7 +259,7 @@ def draw_items(table: ItemTable) -> Chart:
     n_models = int(table.items["n_models"].to_numpy().max())
     return histogram(
         bins([*success, *((0.0, 1.0) if not len(success) else ())], n_bins=min(max(n_models, 5), 20)),
-        title="How hard the items are",
+        title="Difficulty of the items",
         caption=Caption(len(success), "items", None, "a count of items by their mean score over models"),
         x=Field("start", "Mean score over models", "0–1"),
         count=Field("count", "Items", "count"),
@@ -274,10 +274,7 @@ def draw_discrimination(table: ItemTable) -> Chart:
         pl.col("discrimination").alias("value"),
         pl.col("discrimination_low").alias("low"),
         pl.col("discrimination_high").alias("high"),
-        pl.when(pl.col("is_suspect"))
-        .then(pl.lit("look at the key"))
-        .otherwise(pl.lit("not significant"))
-        .alias("group"),
+        pl.when(pl.col("is_suspect")).then(pl.lit("check the key")).otherwise(pl.lit("not significant")).alias("group"),
     )
     return interval_plot(
         rows,

@@ -346,7 +346,7 @@ def compare(
         compared at every value of the other, and the interactions are estimated. One of ``all``, ``domain``, ``family`` and ``task`` may be
         among them: one comparison per value. Without a factor, the one that varies is compared; factors that vary and are not named are held equal.
     pool : sequence of str
-        Columns whose values count as repeats instead of being held equal.
+        Columns whose values count as repeats, instead of being compared at equal values.
     cluster : {"task", "family", "domain", "none"}, default "task"
         Items of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
     items : {"sampled", "fixed"}, default "sampled"
@@ -411,7 +411,7 @@ def compare(
         if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
             notes.append(
                 f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
-                f"{'is' if len(apart) == 1 else 'are'} left out, because the two have no common item there."
+                f"{'is' if len(apart) == 1 else 'are'} excluded, because the two have no common item there."
             )
         found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:

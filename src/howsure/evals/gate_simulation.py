@@ -246,7 +246,9 @@ class _World:
                 bases += list(base[is_possible])
                 candidates += list(_mixed(base, weaker, share)[is_possible])
                 if not is_possible.any():
-                    raise InputError(f"No two models of the bank differ enough to be told apart with {self.n} items.")
+                    raise InputError(
+                        f"No two models of the bank differ enough for a significant difference with {self.n} items."
+                    )
             return np.array(bases[:size]), np.array(candidates[:size])
 
         return draw

@@ -673,7 +673,7 @@ def append_history(
 
 
 def read_history(path: str | os.PathLike[str]) -> GateHistory:
-    """The verdicts in a history file, once its chain is whole.
+    """The verdicts in a history file, after a check that its chain is complete.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class Items:
         if self.items == "fixed" and (once := self.frame.filter(pl.col("n") == 1).select("eval", "task").n_unique()):
             notes.append(
                 f"{self.label}: {once:,} of {self.frame.select('eval', 'task').n_unique():,} items have a single attempt, so their variance "
-                "within items is not identified; variance between items stands in for it, and the intervals are conservative."
+                "within items is not identified; the variance between items is used instead, and the intervals are conservative."
             )
         per_item = self.frame.group_by("eval", "task").len()
         if partial := int((per_item["len"] < len(self.subjects)).sum()):

@@ -114,7 +114,7 @@ def items(
     level: float = 0.95,
     seed: int = 0,
 ) -> ItemTable:
-    r"""Every item: success by model, what changed between two models, and items whose key may be wrong.
+    r"""All items: success of each model, differences between two models, and items whose key may be wrong.
 
     A good item is solved by better models more often. Its discrimination is the correlation over models of the score on the item
     with the mean score on the *other* items of the eval (the item–rest correlation), with Fisher's interval. A negative one is a
@@ -155,9 +155,7 @@ def items(
     """
     attempts = Attempts.of(attempts)
     if attempts.is_free:
-        raise InputError(
-            "Items are described by success: scores must be 0–1. Rescale them, or leave out the free ones."
-        )
+        raise InputError("Items are described by success: scores must be 0–1. Rescale them, or remove the free ones.")
     by = "domain" if attempts.has("domain") else "all"
     groups = list(items_of(attempts, by))
     frame = pl.concat([group.frame for group in groups])

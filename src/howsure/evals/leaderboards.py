@@ -373,7 +373,7 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
     (items,) = items_of(attempts, ALL, cluster=cluster)
     names = _enough(items.subjects)
     if items.frame.is_empty():
-        raise InputError(f"No eval was tried by all {len(names)} models. Leave out models or evals.")
+        raise InputError(f"No eval was tried by all {len(names)} models. Remove models or evals.")
     scores, evals, clusters = _matrix(items)
     pairs = list(itertools.combinations(range(len(names)), 2))
     sums = np.zeros((int(clusters.max()) + 1, len(pairs)))
@@ -484,7 +484,7 @@ def _of_scores(
     complete = frame.filter(pl.len().over("benchmark") == len(names))["benchmark"].unique().sort().to_list()
     if not complete:
         raise InputError(
-            f"No benchmark has scores of all {len(names)} models. Name one with benchmark, or leave out models."
+            f"No benchmark has scores of all {len(names)} models. Name one with benchmark, or remove models."
         )
     if n_left := frame["benchmark"].n_unique() - len(complete):
         notes.append(f"{n_left:,} benchmarks are excluded, because not all {len(names)} models have a score there.")

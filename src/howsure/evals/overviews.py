@@ -277,7 +277,7 @@ class LogOverview(Result):
             return "Add the logs of another model: howsure overview OLD NEW."
         if self.undecided:
             first = self.undecided[0]
-            return f"{first.a} and {first.b} are not decided, and these data do not tell how many items would decide: {first.items_needed.reason}."
+            return f"{first.a} and {first.b} are not decided, and the number of items that would decide is not known from these data: {first.items_needed.reason}."
         return "Every pair is decided: no more items are needed to order these models on this eval."
 
     def _ranked(self) -> list[str]:
@@ -343,9 +343,9 @@ def overview(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> LogOverview:
-    """What is in these attempts, which differences they support, which they do not decide, and what to be careful about.
+    """Contents of these attempts, differences that they support, differences that they do not decide, and warnings.
 
-    Every pair of models is a claim "a is better than b", a being the one with the better mean. All of them are tested with `compare`
+    Every pair of models gives one claim "a is better than b", where a has the better mean. All of them are tested with `compare`
     and corrected together (Holm), so the probability that any supported claim is wrong is at most 1 − ``level``. Where there is one model,
     the values of the factor that varies are compared. Items needed are counted with `howsure.stats.power` at the level that Holm's first
     step asks of the open claims.
@@ -501,7 +501,7 @@ def claims_of(comparison: Comparison | None, level: float, power: float = 0.8) -
         variance = (pair.se or 0.0) ** 2 * pair.n_items
         needed = items_to_decide(difference, variance, n_open=n_open, level=level, power=power)
         if difference.state == "ok" and not pair.n_items:
-            reason = "they have no common items, whose differences would tell how many"
+            reason = "without common items the variance of their difference is not known"
             needed = Estimate.without("undefined", reason, level=level)
         claims.append(
             AutomaticClaim(
@@ -637,7 +637,7 @@ def _saturated(means: Summary) -> list[LogWarning]:
         is_share = all(0 <= (row.mean.value or 0.0) <= 1 for row in rows) and "lower" not in best.estimand
         what = "This eval" if task == ALL else task
         if is_share and best.mean.low is not None and best.mean.low > _SATURATED:
-            text = f"{what} is saturated: the highest mean is {best.mean} ({best.subject}), so that better models cannot be told apart on it."
+            text = f"{what} is saturated: the highest mean is {best.mean} ({best.subject}), so better models cannot be distinguished by it."
             advice = "Use harder items: howsure items LOGS lists the items that still separate models."
             found.append(LogWarning(kind="saturated", text=text, advice=advice))
         elif is_share and best.mean.high is not None and best.mean.high < _TOO_HARD:

@@ -92,11 +92,11 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     ]
     settings = comparison.provenance.settings
     method = (
-        "Paired by item: the mean of A's attempts minus the mean of B's on every item that both tried, every item counting once, "
-        "and over several evals every eval that all compared subjects tried counting once, with a t interval over "
+        "Paired by item: the mean of A's attempts minus the mean of B's on every item that both tried, and every item counts once, "
+        "and over several evals every eval that all compared subjects tried counts once, with a t interval over "
         f"clusters ({settings['cluster']}). The p-value is McNemar's exact test for single right-or-wrong answers and a "
         f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({_CORRECTIONS[settings['correction']]}). "
-        "The within-item share is the share of the squared standard error that more repeats would remove; the rest needs more items."
+        "The within-item share is the share of the squared standard error that more repeats would remove; the rest can be reduced only by more items."
     )
     download = Download("compare.csv", csv_text(comparison.to_frame()))
     table = _table(rows, "Difference of each pair, with interval.")
@@ -143,7 +143,7 @@ def _interaction_blocks(comparison: Comparison) -> list[Block]:
         }
         for one in comparison.interactions
     ]
-    return [_table(rows, "How much a difference depends on another factor; 0 where it does not.")] if rows else []
+    return [_table(rows, "How much a difference depends on another factor; 0 means that it does not.")] if rows else []
 
 
 def _cost_blocks(comparison: Comparison) -> list[Block]:
@@ -192,7 +192,7 @@ def gate_section(gate: GateDecision) -> Section:
     level = gate.provenance.settings["level"]
     method = (
         f"Paired by item. The ends of the difference are two one-sided limits of {level:.0%}. Ship: the lower limit is above −margin on every eval "
-        "(intersection–union test, no correction needed). Block: not ship, and on one eval the upper limit is below 0 after Holm's correction. "
+        "(intersection–union test, no correction needed). Block: the rule for ship is not met, and on one eval the upper limit is below 0 after Holm's correction. "
         "Single right-or-wrong answers: Tango's score limits, at least as wide as exact ones where fewer than 10 answers changed. Otherwise: a t "
         "limit over clusters with Hall's correction for skewness and half a cluster added at either end of the scale. What would decide: with a "
         "probability of 80 %, if candidate and base are equally good (or, where the estimate is below −margin, if it is the true difference)."
@@ -223,7 +223,7 @@ def history_section(history: GateHistory) -> Section:
         }
         for row in history.rows
     ]
-    text = "Each line of the history includes the digest of the line before it; the chain is whole."
+    text = "Each line of the history includes the digest of the line before it; the chain is complete."
     return Section(
         "How did the candidates develop?",
         [ChartBlock(history.chart()), _table(rows, "One row per run and eval."), Text(text)],
@@ -283,11 +283,11 @@ def leaderboard_section(board: Leaderboard) -> Section:
     level, power = settings["level"], settings["power"]
     method = (
         f"All pairs of models are tested together by {board.method}, with the correction by the largest statistic of all pairs "
-        f"(step-down, Romano and Wolf 2005): the probability of any wrong order is at most {1 - level:.0%}. Tier 1 are the models "
+        f"(step-down, Romano and Wolf 2005): the probability of any wrong order is at most {1 - level:.0%}. Tier 1 contains the models "
         "that no model is significantly better than; tier 2 are those of the rest that no model of the rest is significantly "
         "better than; and so on. A rank interval runs from 1 + the number of significantly better models to the number of models − "
         "the number of significantly worse ones; the intervals in the column Rank contain all true ranks together, those of the "
-        "last column hold for one model alone. Items needed: items with which a test of this pair detects the observed difference with "
+        "last column are valid for one model alone. Items needed: items with which a test of this pair detects the observed difference with "
         f"{power:.0%} power, if the true difference is as observed; the interval comes from the interval of the difference. "
         f"Shown: {board.estimand}."
     )
@@ -297,11 +297,11 @@ def leaderboard_section(board: Leaderboard) -> Section:
         ChartBlock(board.chart()),
         _table(rows, "Models by mean score."),
         ChartBlock(board.chart("leaderboard_ranks")),
-        _table(pairs, "Neighbours: what would separate them."),
+        _table(pairs, "Neighbouring models: items needed to separate them."),
         Method(method),
         *(Download(f"{name}.csv", csv_text(frame)) for name, frame in board.tables.items()),
     ]
-    return Section("Which models can be told apart?", blocks, found=[told, board.separation])
+    return Section("Which models differ significantly?", blocks, found=[told, board.separation])
 
 
 def items_section(table: ItemTable) -> Section:
@@ -401,9 +401,9 @@ def overview_sections(overview: LogOverview) -> list[Section]:
         {"Kind": one.kind, "Warning": one.text, "What to do": one.advice} for one in overview.warnings
     ]
     method = (
-        "Every pair is a claim about the one with the better mean. All claims are tested together and corrected with Holm's procedure, so "
-        f"the probability that any supported claim is wrong is at most {1 - level:.0%}. The interval of a difference is its own, not corrected. "
-        "Items that would decide: with the planned power, at the level that Holm's procedure asks of the open claims, if the true difference is "
+        "Every pair gives one claim: that the one with the better mean is better. All claims are tested together and corrected with Holm's procedure, so "
+        f"the probability that any supported claim is wrong is at most {1 - level:.0%}. The intervals of differences are not corrected. "
+        "Items that would decide: for the planned power, at the level that Holm's procedure uses for the undecided claims, if the true difference is "
         "as observed."
     )
     factor = overview.comparison.provenance.settings["factor"] if overview.comparison else "model"
@@ -428,7 +428,7 @@ def overview_sections(overview: LogOverview) -> list[Section]:
     inside: list[Block] = [_table(contents, "One row per model and eval.")]
     sections = [front, Section("What is in the logs?", inside)]
     if warned:
-        sections.append(Section("What to be careful about", [_table(warned, "The most serious first.")]))
+        sections.append(Section("Warnings", [_table(warned, "The most serious first.")]))
     downloads = [Download(f"{name}.csv", csv_text(frame)) for name, frame in overview.tables.items()]
     means = summary_section(overview.means)
     return [*sections, Section(means.title, [*means.blocks, *downloads])]

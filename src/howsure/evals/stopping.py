@@ -344,9 +344,9 @@ def watch(
 ) -> Watch:
     """Confidence sequences of all logs in a folder of Inspect logs, running or finished: one look.
 
-    They may be looked at as often as one likes. A pair of logs of one task, paired by sample id, gets a sequence of the
+    You may look at them at any time. A pair of logs of one task, paired by sample id, gets a sequence of the
     difference. Inspect writes finished samples to the log in groups; run it with ``--log-buffer 1`` to see each at once, and with
-    ``--sample-shuffle``, so that finished samples need not wait.
+    ``--sample-shuffle``, so that finished samples are counted early.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def watch(
             )
     for position, run in enumerate(runs):
         notes += [
-            f"{Path(run.path).name} and {Path(other.path).name} are not compared: one sample id stands for different inputs. When both are "
+            f"{Path(run.path).name} and {Path(other.path).name} are not compared: one sample id refers to different inputs. When both are "
             "finished, howsure compare pairs them by content."
             for other in runs[position + 1 :]
             if run.task == other.task and not _is_same(run.openings, other.openings)
@@ -486,7 +486,7 @@ def _paired_with(openings: Mapping[str, str], baseline: _Run) -> dict[str, float
     by_input = {baseline.openings[item]: mean for item, mean in means.items()}
     if len(by_input) < len(means) or len(set(openings.values())) < len(openings):
         raise InputError(
-            "The baseline's sample ids stand for other samples, and inputs are not unique. Give the samples ids of their own."
+            "The sample ids of the baseline refer to other samples, and inputs are not unique. Give each sample its own id."
         )
     return {item: by_input[opening] for item, opening in openings.items() if opening in by_input}
 

@@ -308,7 +308,7 @@ def pooled_means(
     left_out = everything.frame.select("eval", "task").n_unique() - n_items
     notes = [*everything.notes, *effects.notes]
     if left_out:
-        notes.append(f"The model leaves out {left_out:,} items that not all subjects tried.")
+        notes.append(f"The model excludes {left_out:,} items that not all subjects tried.")
     if len(names) < 3 or len(subjects) < 2:
         notes.append("With fewer than 3 evals or 2 subjects, means are not pooled over evals.")
     settings = {"cluster": cluster, "weights": weights, "level": level}

@@ -93,7 +93,7 @@ class Variants:
 def select(
     attempts: Attempts, *, where: Sequence[str] = (), only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Attempts:
-    """The attempts that fulfil every condition, numbered anew, with a note on how many are left.
+    """The attempts that meet all conditions, numbered again, with a note on how many remain.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def variants_of(
     by = by or _default(attempts, varying)
     for name in by:
         if name in pool:
-            raise OptionError(f"{name} is both compared and pooled. Leave it out of one of them.")
+            raise OptionError(f"{name} is both compared and pooled. Remove it from one of them.")
         if name in _OF_ITEMS | _OF_ATTEMPTS:
             raise OptionError(f"{name} does not describe a run, so it cannot be compared. {_choices(varying)}")
     others = [name for name in varying if name not in by]
@@ -528,7 +528,7 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
     amounts = f"; {', '.join(used_up)}: of {k} attempts" if used_up and k > 1 else ""
     notes = [f"Scores are {how} per item, from {int(n.min())}–{int(n.max())} attempts each{amounts}."]
     notes += (
-        [f"{few:,} of {len(frame):,} pairs of model and item have fewer than {k} attempts and are left out."]
+        [f"{few:,} of {len(frame):,} pairs of model and item have fewer than {k} attempts and are excluded."]
         if few
         else []
     )
@@ -590,10 +590,10 @@ def count_errors(attempts: Attempts, errors: str | None) -> Attempts:
         number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task")
         if n and not kept.select(pl.len()).collect(engine="streaming").item():
             raise InputError("Every attempt ended in an error, so none is left.")
-        note = f"{n:,} attempts that ended in an error are left out."
+        note = f"{n:,} attempts that ended in an error are excluded."
         return Attempts(kept.with_columns(number.alias("attempt")), notes=(*attempts.notes, note))
     if attempts.has("n") and n:
-        raise InputError("Errors cannot be counted as wrong where rows stand for several attempts.")
+        raise InputError("Errors cannot be counted as wrong if rows represent several attempts.")
     wrong = attempts.lazy.with_columns(pl.when(is_error).then(0.0).otherwise(pl.col("score")).alias("score"))
     return Attempts(wrong, notes=(*attempts.notes, f"{n:,} attempts that ended in an error count as wrong (score 0)."))
 

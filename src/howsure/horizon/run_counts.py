@@ -45,7 +45,7 @@ MINUTES = ("median", "first", "geometric-mean")
 
 _COLUMNS = {"limits": "limit", "errors": "error", "flags": "flag"}
 _ENDED = {"limit": "were cut at a limit", "error": "were ended by an error", "flag": "were flagged"}
-_COUNT_AS = {"drop": "are left out", "success": "count as successes", "failure": "count as failures"}
+_COUNT_AS = {"drop": "are excluded", "success": "count as successes", "failure": "count as failures"}
 _CLOCKS = {"tokens": ("token",), "cost": ("cost",), "seconds": ("time", "working")}
 """What runs spend, and the limits that are measured in it."""
 
@@ -524,7 +524,7 @@ def _arranged(frame: pl.DataFrame, notes: Sequence[str]) -> ModelCounts:
 def check_success_rates(rates: Sequence[float]) -> None:
     """Refuse an empty list, and a rate that is not a share between 0 and 1."""
     if not rates:
-        raise OptionError("No success rate is given. 0.5 asks for what is done half of the time.")
+        raise OptionError("No success rate is given. 0.5 means success in half of the attempts.")
     for rate in rates:
         if not 0 < rate < 1:
             raise OptionError(f"Success rate {rate:g} is not between 0 and 1. Write 0.5 for 50 %.")

@@ -125,7 +125,7 @@ def _invited(
     if not shared:
         _refuse_shared_names(folder, pages)
         if n_raters is not None:
-            raise OptionError(f"{folder}: its {len(pages)} pages were each made for one person; leave out --raters.")
+            raise OptionError(f"{folder}: its {len(pages)} pages were each made for one person; omit --raters.")
         yield from ((name, page.page.rater, page) for name, page in pages.items())
         return
     if len(pages) > 1:

@@ -17,7 +17,7 @@ _MANY = 40  # sections that a page still holds
 
 
 def together(
-    reports: Mapping[Path, Report], *, date: datetime.date, title: str = "What was measured, and how sure that is"
+    reports: Mapping[Path, Report], *, date: datetime.date, title: str = "Results and their uncertainty"
 ) -> Report:
     """One report from several, in the given order; a result that occurs twice is shown once.
 

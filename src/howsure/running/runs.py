@@ -587,7 +587,7 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
 def _of_task(path: Path, task: str) -> Log:
     log = read_log(path, None)
     if log.eval.task.rpartition("/")[2] != task:
-        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {task!r}. Leave it out.")
+        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {task!r}. Remove it.")
     return log
 
 

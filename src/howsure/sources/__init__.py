@@ -136,7 +136,9 @@ def recognise(path: Path) -> Recognised:
         if not found.taken:
             raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
         taken = found.taken[0]
-        reason = taken.reason if taken.path == folder else f"it holds {taken.path.relative_to(folder)}: {taken.reason}"
+        reason = (
+            taken.reason if taken.path == folder else f"it contains {taken.path.relative_to(folder)}: {taken.reason}"
+        )
         return Recognised(path, taken.source, reason)
     if closed := _closed(path):
         raise InputError(f"{path}: {closed}.")
@@ -711,7 +713,7 @@ def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
     }:  # hold for all; a source may have nothing to skip
         if not any(option in source(name).OPTIONS for name in names):
             raise OptionError(
-                f"--{option.replace('_', '-')} does not apply to input of the format {' or '.join(names)}. Leave it out."
+                f"--{option.replace('_', '-')} does not apply to input of the format {' or '.join(names)}. Omit it."
             )
 
 

@@ -137,7 +137,7 @@ def load_results(path: Path) -> Results:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a whole JSON file ({error}). Make or fetch it again.") from None
     if not isinstance(held, dict) or not _inner(held, "results"):
-        raise InputError(f"{path}: holds no results of lm-evaluation-harness.")
+        raise InputError(f"{path}: contains no results of lm-evaluation-harness.")
     return Results(path, held)
 
 
@@ -228,7 +228,7 @@ def _scores_part(path: Path, values: Sequence[_Value], names: dict[str, dict[str
 
 def _group_notes(runs: Sequence[Results]) -> list[str]:
     groups = sorted({name for run in runs for name in run.groups if name in run.held["results"]})
-    return [f"Groups are left out, as their tasks are read: {_some(groups)}."] if groups else []
+    return [f"Groups are excluded, as their tasks are read: {_some(groups)}."] if groups else []
 
 
 def _left_out_notes(values: Sequence[_Value], divide_by: float) -> list[str]:
@@ -237,7 +237,7 @@ def _left_out_notes(values: Sequence[_Value], divide_by: float) -> list[str]:
         if reason := value.why_not(divide_by):
             by_reason.setdefault(reason, []).append(f"{value.name} on {value.task}")
     return [
-        f"Left out because {reason}: {_some(list(dict.fromkeys(told)))}." for reason, told in sorted(by_reason.items())
+        f"Excluded because {reason}: {_some(list(dict.fromkeys(told)))}." for reason, told in sorted(by_reason.items())
     ]
 
 

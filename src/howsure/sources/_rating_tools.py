@@ -108,7 +108,7 @@ def as_ratings(
             f"{paths[0]}: no rating can be used. {'; '.join(f'{n:,} {why}' for why, n in left.items())}".rstrip()
         )
     notes += [
-        f"{n:,} ratings left out: {why}." for why, n in left.items() if not why.startswith(("text, ", "numbers, "))
+        f"{n:,} ratings excluded: {why}." for why, n in left.items() if not why.startswith(("text, ", "numbers, "))
     ]
     return Ratings(pl.DataFrame(list(kept.values()), infer_schema_length=None), notes=notes)
 

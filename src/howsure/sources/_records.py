@@ -106,7 +106,7 @@ def as_table(
         notes += anew
     rows, more = _settle(rows, kind, errors or usual_errors, divide_by, better)
     left = sum((one.left_out for one in found), Counter[str]())
-    notes += [*more, *(f"{n:,} rows left out: {reason}." for reason, n in sorted(left.items()))]
+    notes += [*more, *(f"{n:,} rows excluded: {reason}." for reason, n in sorted(left.items()))]
     if not rows:
         raise InputError(f"{paths[0]}: no row can be used. {' '.join(notes)}".strip())
     frame = _frame(rows, kind)
@@ -140,7 +140,7 @@ def _told_apart(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[
     ]
     n = len(several)
     return renamed, [
-        f"{n:,} names stand for different items in different runs: these items are paired by their content."
+        f"{n:,} names refer to different items in different runs: these items are paired by their content."
     ]
 
 
@@ -151,7 +151,7 @@ def _kind(found: Sequence[Found], table: str | None, paths: Sequence[Path]) -> t
             raise OptionError.unknown("table", table, TABLES)
         if TABLES[table] not in there:
             names = ", ".join(sorted(one.__name__.lower() for one in there)) or "nothing"
-            raise InputError(f"{paths[0]}: holds {names}, not {table}; leave out --table.")
+            raise InputError(f"{paths[0]}: contains {names}, not {table}; omit --table.")
         return TABLES[table]
     return next((kind for kind in (Attempts, Scores, Votes) if kind in there), Attempts)
 
@@ -176,11 +176,11 @@ def _settle(
     errored = [row for row in rows if row.get("score") is None and row.get("error")]
     if errored and errors == "wrong":
         rows = [row | {"score": 0.0} if row.get("score") is None else row for row in rows]
-        notes.append(f"{len(errored):,} attempts ended in an error and count as wrong; --errors drop leaves them out.")
+        notes.append(f"{len(errored):,} attempts ended in an error and count as wrong; --errors drop excludes them.")
     elif errored:
         rows = [row for row in rows if row.get("score") is not None]
         leave_out("ended in an error (--errors wrong counts them as wrong)", len(errored))
-        notes.append(f"{len(errored):,} attempts ended in an error and were left out; --errors wrong counts them as 0.")
+        notes.append(f"{len(errored):,} attempts ended in an error and were excluded; --errors wrong counts them as 0.")
     if kind is Scores:
         outside = [row for row in rows if not 0 <= row["score"] / divide_by <= 1]
         if outside:
@@ -188,7 +188,7 @@ def _settle(
             leave_out(reason, len(outside))
             first = outside[0]
             notes.append(
-                f"{len(outside):,} scores left out because not between 0 and 1; the first is {first['score']:g} "
+                f"{len(outside):,} scores excluded because not between 0 and 1; the first is {first['score']:g} "
                 f"({first['model']} on {first['benchmark']}). --percent or --divide-by says what the highest is."
             )
             rows = [row for row in rows if 0 <= row["score"] / divide_by <= 1]
@@ -214,7 +214,7 @@ def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> t
     if unknown := sorted(str(name) for name, said in direction.items() if not said):
         leave_out("outside 0–1, and nothing says which scores are better", len(rows) - len(kept))
         notes.append(
-            f"{len(rows) - len(kept):,} scores left out, because they are outside 0–1 and nothing says whether higher ones are better: "
+            f"{len(rows) - len(kept):,} scores excluded, because they are outside 0–1 and nothing says whether higher ones are better: "
             f"{', '.join(unknown)}. --higher-is-better or --lower-is-better includes them, --divide-by brings them to 0–1."
         )
     return [
@@ -260,7 +260,7 @@ def load_json(path: Path) -> Any:
     """A JSON file, within bounds; NaN is allowed, as many tools write it."""
     data = read_bytes(path, _LARGEST)
     if count_json_values(data) > _MOST_VALUES:
-        raise InputError(f"{path}: holds more than {_MOST_VALUES:,} values of JSON and was not read.")
+        raise InputError(f"{path}: contains more than {_MOST_VALUES:,} values of JSON and was not read.")
     try:
         return json.loads(data.decode("utf-8-sig", errors="strict"))
     except UnicodeDecodeError as error:

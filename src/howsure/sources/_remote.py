@@ -36,7 +36,9 @@ def fetched(address: str, *, deadline: float = 1800, limit: int = 16 * 2**30) ->
         ) from None
     ended: list[list[Path] | Exception] = []
     end = time.monotonic() + deadline
-    late = InputError(f"{address}: did not come within {deadline:g} seconds. Download it by hand, and pass its path.")
+    late = InputError(
+        f"{address}: was not received within {deadline:g} seconds. Download it by hand, and pass its path."
+    )
 
     def fetch() -> None:
         try:

@@ -64,7 +64,7 @@ def read(
     judged = rows.with_columns(reason.alias("#why"))
     for why, n in judged.filter(pl.col("#why").is_not_null()).group_by("#why").len().sort("#why").rows():
         leave_out(why, n)
-        notes.append(f"{n:,} votes left out: {why}.")
+        notes.append(f"{n:,} votes excluded: {why}.")
     kept = judged.filter(pl.col("#why").is_null()).drop("#why")
     if kept.is_empty():
         raise InputError(f"{paths[0]}: no vote can be used. {' '.join(notes)}")

@@ -25,7 +25,7 @@ def recognise(path: Path) -> str | None:
         return None
     there = keys(path)
     is_records = {"fields", "responses"} <= set(there) or any(name.endswith(_USERS) for name in there)
-    return "it holds records with responses, as Argilla exports them" if is_records else None
+    return "it contains records with responses, as Argilla exports them" if is_records else None
 
 
 def _load(path: Path) -> Given:

@@ -96,7 +96,7 @@ def count_attempts(
     made = Attempts(merged.drop(_NUMBERS).sort(pl.all()))
     left_out = sum((one.left_out for one in in_order), Counter[str]())
     n_rows = sum(one.n_rows for one in in_order)
-    told = "".join(f", {n:,} left out ({reason})" for reason, n in sorted(left_out.items()))
+    told = "".join(f", {n:,} excluded ({reason})" for reason, n in sorted(left_out.items()))
     n_files = len(found) - len(faults)
     note = (
         f"{n_rows:,} rows of {n_files:,} file{'s' * (n_files != 1)}: {int(merged['n'].sum()):,} attempts counted{told}."
@@ -218,5 +218,5 @@ def _refuse_misnumbered(counts: pl.DataFrame) -> None:
     more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
     raise InputError(
         f"Of the {wrong['#rows']:,} attempts of {wrong['subject']} on {wrong['task']}, two have the same number{more}. "
-        "Is a file there twice? Number them 1, 2, …, or leave out the column 'attempt'."
+        "Is a file there twice? Number them 1, 2, …, or remove the column 'attempt'."
     )

@@ -26,7 +26,7 @@ def recognise(path: Path) -> str | None:
     is_run = there & {"testCases", "test_cases", "testRunData"} and any(
         name in head(path) for name in ("metricsData", "metrics_data")
     )
-    return "it holds test cases with metrics, as DeepEval writes them" if is_run else None
+    return "it contains test cases with metrics, as DeepEval writes them" if is_run else None
 
 
 def read(

@@ -61,7 +61,7 @@ def fetch(
             return _try(url, target, progress, opened, limit)
         except _LateError:
             raise InputError(
-                f"{url}: did not come within {deadline:g} seconds. The same command goes on from where it stopped. {_by_hand(target)}"
+                f"{url}: was not received within {deadline:g} seconds. The same command continues the download. {_by_hand(target)}"
             ) from None
         except _BrokenError as error:
             if tried == retries:

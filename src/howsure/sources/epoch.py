@@ -57,11 +57,11 @@ def recognise(path: Path) -> str | None:
     """Why this is one of Epoch's layouts, or None."""
     names = table_names(path, _is_ours)
     if _METADATA in names:
-        return f"it holds {_METADATA}, as Epoch's benchmark zip does"
+        return f"it contains {_METADATA}, as Epoch's benchmark zip does"
     if any(name.endswith(_EXTERNAL) for name in names):
-        return f"it holds tables named *{_EXTERNAL}, as Epoch's benchmark zip does"
+        return f"it contains tables named *{_EXTERNAL}, as Epoch's benchmark zip does"
     if any(map(_EXPORT.fullmatch, names)):
-        return "it holds benchmarks_runs.csv or external_benchmark_*.csv, as Epoch's folder of 2025 does"
+        return "it contains benchmarks_runs.csv or external_benchmark_*.csv, as Epoch's folder of 2025 does"
     found = _columns(keys(path) if format_of(path) else (), _facts()["tidy"])
     if {"model", "benchmark"} <= found.keys() and _folded(found.get("score", "")) == "performance":
         return "it has the columns model, benchmark and performance, as Epoch's tidy table does"
@@ -105,7 +105,7 @@ def _read_one(path: Path, divide_by: float, progress: Progress | None) -> Scores
     if not path.is_dir() and path.suffix.lower() != ".zip":
         return _read_tidy(path, divide_by)
     if divide_by != 1:
-        raise OptionError(f"{path}: Epoch's tables state their own scale; leave out --percent.")
+        raise OptionError(f"{path}: Epoch's tables state their own scale; omit --percent.")
     with Bundle(path, _is_ours) as bundle:
         plan = _published(bundle) if _METADATA in bundle else _exported(bundle)
         return _scores(bundle, plan, progress)
@@ -163,7 +163,7 @@ def _published(bundle: Bundle) -> _Plan:
     unused = [row["benchmark"] for row in placed if row not in used]
     newer = [f"{row['benchmark']} by {row['superseded_by']}" for row in used if row.get("superseded_by")]
     notes = _told(
-        (unused, "Left out, since Epoch's index does not use them: {names}."),
+        (unused, "Excluded, because Epoch's index does not use them: {names}."),
         (newer, "Superseded, but read like the others (the preset eci excludes them): {names}."),
         (_unmentioned(bundle, sheets), f"Not read, since {_METADATA} places no scores in them: {{names}}."),
     )
@@ -189,9 +189,9 @@ def _exported(bundle: Bundle) -> _Plan:
     sheets = [_Sheet(**table, needs_source=True) for table in facts["tables"]]
     if not any(sheet.file in bundle for sheet in sheets):
         raise InputError(
-            f"{bundle.path}: holds no {_METADATA} to say how its tables are read, nor external_benchmark_*.csv. Get a new copy from {PUBLIC_URL}."
+            f"{bundle.path}: contains no {_METADATA} to say how its tables are read, nor external_benchmark_*.csv. Get a new copy from {PUBLIC_URL}."
         )
-    reasons = [f"{file} is left out: {why}." for file, why in facts["left_out"].items() if file in bundle]
+    reasons = [f"{file} is excluded: {why}." for file, why in facts["left_out"].items() if file in bundle]
     unknown = _unmentioned(bundle, sheets)
     return _Plan(sheets, [*reasons, *_told((unknown, "Not read, since nothing is known about them: {names}."))])
 
@@ -254,7 +254,7 @@ def _collected(bundle: Bundle, sheets: Sequence[_Sheet], progress: Progress | No
     absent = [sheet.file for sheet in sheets if sheet.file not in bundle]
     notes = _told(
         (absent, "Tables of scores that are not there: {names}."),
-        (unlike, "Left out, since there is no column for the model or the score (in brackets): {names}."),
+        (unlike, "Excluded, because there is no column for the model or the score (in brackets): {names}."),
     )
     return _judged(pl.concat(parts)), notes
 
@@ -340,7 +340,7 @@ def _row_notes(rows: pl.DataFrame) -> list[str]:
         .sort("n", descending=True)
     )
     notes = [
-        f"{row['n']:,} of {len(rows):,} rows left out: {row['why']}; the first is in {row['file']}{_told_score(row)}."
+        f"{row['n']:,} of {len(rows):,} rows excluded: {row['why']}; the first is in {row['file']}{_told_score(row)}."
         for row in reasons.rows(named=True)
     ]
     spaced = rows.filter("is_spaced")["model"].drop_nulls().unique(maintain_order=True)
@@ -349,7 +349,7 @@ def _row_notes(rows: pl.DataFrame) -> list[str]:
         (spaced.to_list(), "Space around these model versions was removed: {names}."),
         (
             beyond.to_list(),
-            f"Left out: standard errors above {_LARGEST_SE}, too large for scores from 0 to 1, on {{names}}.",
+            f"Excluded: standard errors above {_LARGEST_SE}, too large for scores from 0 to 1, on {{names}}.",
         ),
     )
 

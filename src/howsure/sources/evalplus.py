@@ -28,7 +28,7 @@ def recognise(path: Path) -> str | None:
     start = head(path)
     tasks = json_outline(start).get("eval", ())
     is_ours = bool(tasks) and ('"base_status"' in start or '"nfiles"' in start)
-    return "its tasks hold solutions with the status of base tests, as EvalPlus writes them" if is_ours else None
+    return "its tasks contain solutions with the status of base tests, as EvalPlus writes them" if is_ours else None
 
 
 def read(

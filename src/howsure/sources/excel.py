@@ -81,7 +81,7 @@ def _below_titles(path: Path, name: str, sheet: pl.DataFrame, text: str) -> tupl
                 read_options={"header_row": place + _corner(text)[1] - 1},  # empty rows at the top are not in `cells`
                 drop_empty_rows=True,
             )
-            return below, (f"{n} row{'s' if n > 1 else ''} above the header left out",)
+            return below, (f"{n} row{'s' if n > 1 else ''} above the header excluded",)
     return sheet, ()
 
 

@@ -46,7 +46,7 @@ def recognise(path: Path) -> str | None:
     if not path.is_dir() or not (path / "run_spec.json").is_file():
         return None
     found = next((name for name in ("per_instance_stats.json", "stats.json") if (path / name).is_file()), None)
-    return f"it is a HELM run: it holds run_spec.json and {found}" if found else None
+    return f"it is a HELM run: it contains run_spec.json and {found}" if found else None
 
 
 def read(

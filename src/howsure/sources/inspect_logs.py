@@ -42,7 +42,7 @@ def recognise(path: Path) -> str | None:
     if path.is_file():
         return "it is an Inspect log" if is_log(path) else None
     first = next((file for file in files_below(path) if is_log(file)), None) if path.is_dir() else None
-    return f"it holds Inspect logs ({first.relative_to(path)})" if first else None
+    return f"it contains Inspect logs ({first.relative_to(path)})" if first else None
 
 
 @uncollected()
@@ -106,7 +106,7 @@ def read(
             is_option = isinstance(error, OptionError)
             why = "without this scorer" if is_option else "whose scores go beyond 0–1"
             how = "--strict stops instead" if is_option else "include with --higher-is-better or --lower-is-better"
-            notes.count(f"{{n}} log{{s}} {why} {{were}} left out ({how})", rows.label)
+            notes.count(f"{{n}} log{{s}} {why} {{were}} excluded ({how})", rows.label)
             leave_out(f"of a log {why}", table.n_samples)
     if faults and not frames:
         raise faults[0]
@@ -123,7 +123,7 @@ def _stated(logs: Sequence[Log], domains: Sequence[str], told: Sequence[str], no
     for log, domain in zip(logs, domains, strict=True):
         found = next((one for one in (log.results.scores if log.results else []) if one.mean is not None), None)
         if found is None or not 0 <= (found.mean or 0) <= 1:
-            notes.count("{n} log{s} without samples and without a mean between 0 and 1 {were} left out", log.label)
+            notes.count("{n} log{s} without samples and without a mean between 0 and 1 {were} excluded", log.label)
             leave_out("of a log without samples and without a mean", 1)
             continue
         rows.append((log.eval.model, domain, found.mean, found.standard_error, log.n_items))
@@ -144,7 +144,7 @@ def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
         below = list(files_below(path)) if path.is_dir() else [path]  # which may have been removed meanwhile
         logs = [file for file in below if file == path or is_log(file)]
         if not logs:
-            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
+            raise InputError(f"{path}: contains no Inspect log (an .eval file, or a .json file that Inspect wrote).")
         found |= {file.resolve(): file for file in logs}
         others |= {file.resolve(): str(file.relative_to(path)) for file in below if file not in logs}
     named = [name for file, name in others.items() if file not in found]
@@ -191,7 +191,7 @@ def _newest(tables: Sequence[SampleTable], notes: _Notes) -> list[SampleTable]:
             with suppress(OSError):  # removed meanwhile
                 is_copy = filecmp.cmp(newest[run].log.path, log.path, shallow=False)
             why = "an identical copy" if is_copy else "a newer log of the same run"
-            notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", newest[run].log.label)
+            notes.count(f"{{n}} log{{s}} {{were}} excluded because {why} is there", newest[run].log.label)
             leave_out(f"of a run of which {why} is there", newest[run].n_samples)
         newest.pop(run, None)  # to keep the order
         newest[run] = table
@@ -305,7 +305,7 @@ class _Rows:
             where = f"{self._log.label}, {self._log.status}"
             notes.count("{n} log{s} did not end in success, and the complete samples count", where)
         if not table.n_samples:
-            notes.count("{n} log{s} without samples {were} left out", self._log.label)
+            notes.count("{n} log{s} without samples {were} excluded", self._log.label)
         saw((len(table.scores) - 1) * table.n_samples)
         samples = self._named()
         frames = []
@@ -323,7 +323,7 @@ class _Rows:
                 raise column.fault
             else:
                 leave_out("of a scorer without numbers", column.n_open)
-                notes.count("{n} scorer{s} {were} left out", f"{name} ({column.fault})")
+                notes.count("{n} scorer{s} {were} excluded", f"{name} ({column.fault})")
         if not frames:
             raise InputError(f"{self._log.path}: no scorer gives numbers.")
         return pl.concat(frames, how="diagonal_relaxed")

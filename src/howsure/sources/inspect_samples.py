@@ -261,19 +261,19 @@ class SampleTable:
     def _value(self, sample: Sample, value: Any, column: ScoreColumn) -> Any:
         """What the scorer gave, if the sample counts; why it does not is counted."""
         if sample.invalidation:
-            return _leave_out(column, "invalidated", "{n} sample{s} {were} invalidated and left out")
+            return _leave_out(column, "invalidated", "{n} sample{s} {were} invalidated and excluded")
         if sample.error:
             if _message(sample.error).startswith(_CANCELLED):
-                return _leave_out(column, "cancelled", "{n} sample{s} {were} cancelled and left out")
+                return _leave_out(column, "cancelled", "{n} sample{s} {were} cancelled and excluded")
             if _is_nothing(value) and self._options.errors == "wrong":
-                column.counts["{n} sample{s} errored and {were} counted as wrong (--errors drop leaves them out)"] += 1
+                column.counts["{n} sample{s} errored and {were} counted as wrong (--errors drop excludes them)"] += 1
                 return 0.0
             if _is_nothing(value):
                 reason = "ended in an error (--errors wrong counts them as wrong)"
-                return _leave_out(column, reason, "{n} sample{s} errored and {were} left out")
+                return _leave_out(column, reason, "{n} sample{s} errored and {were} excluded")
             column.counts["{n} sample{s} errored but {were} scored, which counts as it does in Inspect"] += 1
         elif _is_nothing(value):
-            return _leave_out(column, "no score", "{n} sample{s} {were} unscored and left out")
+            return _leave_out(column, "no score", "{n} sample{s} {were} unscored and excluded")
         if sample.scores and column.scorer in sample.scores and sample.scores[column.scorer].history:
             column.counts["{n} sample{s} {were} edited, and the edited score counts"] += 1
         return value

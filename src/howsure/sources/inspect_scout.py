@@ -51,7 +51,7 @@ def recognise(path: Path) -> str | None:
     """By the columns of a scanner's results."""
     there = set(keys(path)) if path.is_file() and format_of(path) else set()
     return (
-        "it holds a scanner's values of transcripts, as Inspect Scout writes them"
+        "it contains a scanner's values of transcripts, as Inspect Scout writes them"
         if LAYOUTS["results"] <= there
         else None
     )
@@ -111,7 +111,7 @@ def _load(path: Path, wanted: str | None) -> Found:
             source=path.name,
         )
     if not found.rows and not found.left_out.total():
-        raise InputError(f"{path}: holds no row.")
+        raise InputError(f"{path}: contains no row.")
     return found
 
 

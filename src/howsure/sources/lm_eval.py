@@ -51,7 +51,7 @@ def recognise(path: Path) -> str | None:
     """Results by what is in them, samples by their name and first line, a folder by one of either in it."""
     if path.is_dir():
         found = next((file for file in files_below(path) if recognise(file)), None)
-        return f"it holds {found.name}" if found else None
+        return f"it contains {found.name}" if found else None
     if is_results(path):
         return 'it holds results named "metric,filter"'
     if _SAMPLES_NAME.fullmatch(path.name) and "doc_id" in keys(path):
@@ -76,7 +76,7 @@ def read(
     """
     files, others = _files(paths)
     if not files:
-        raise InputError(f"{paths[0]}: holds neither results_*.json nor samples_*.jsonl of lm-evaluation-harness.")
+        raise InputError(f"{paths[0]}: contains neither results_*.json nor samples_*.jsonl of lm-evaluation-harness.")
     results = [file for file in files if file.name.endswith((".json", ".json.gz"))]
     samples = [file for file in files if file not in results]
     wanted = _wanted(table, results, samples)
@@ -110,7 +110,7 @@ def _wanted(table: str | None, results: Sequence[Path], samples: Sequence[Path])
         raise OptionError.unknown("table of lm-eval output", table, there)
     if table and not there[table]:
         kind = "results_*.json" if table == "scores" else "samples_*.jsonl"
-        raise InputError(f"{(results or samples)[0].parent}: no {kind} to make {table} from; leave out --table.")
+        raise InputError(f"{(results or samples)[0].parent}: no {kind} to make {table} from; omit --table.")
     return table or ("attempts" if samples else "scores")
 
 
@@ -218,11 +218,11 @@ def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[
     metric = chosen.metric or next(iter(samples.usable(chosen.divide_by)), None)
     if frame.is_empty() or metric not in samples.metrics:
         leave_out("no metric to read", len(frame))
-        return None, [f"{samples.path}: left out, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
+        return None, [f"{samples.path}: excluded, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
     if others := [name for name in samples.metrics if name != metric and not chosen.metric]:
         told.append(f"{samples.eval_name}: scored by {metric}; --metric chooses among {', '.join(others)}.")
     if lower := [name for name, is_higher in samples.direction.items() if is_higher is False]:
-        told.append(f"{samples.eval_name}: left out because lower is better: {', '.join(lower)}.")
+        told.append(f"{samples.eval_name}: excluded because lower is better: {', '.join(lower)}.")
     if samples.direction[metric] is None:
         told.append(f"{samples.eval_name}: {metric} is read as higher is better, which neither file nor name says.")
     document = "doc_hash" if "doc_hash" in frame.columns else "doc_id"

@@ -259,7 +259,7 @@ def _from_counts(part: Part) -> _Shaped:
     if n := int(is_empty.sum()):
         saw(n)
         leave_out("no runs", n)
-        told.append(f"{part.path}: {n:,} rows with no runs are left out.")
+        told.append(f"{part.path}: {n:,} rows with no runs are excluded.")
     return Part(kept.drop("#row").lazy(), part.path, part.format, kept["#row"]), told
 
 
@@ -335,7 +335,7 @@ def _told(part: Part) -> list[str]:
     says = {
         "limit": "were cut at a limit (column limit)",
         "error": "were ended by an error (column error)",
-        "impossible": "have impossible start or end times; their seconds and date are left out",
+        "impossible": "have impossible start or end times; their seconds and date are excluded",
     }
     return [
         f"{part.path}: {found[name]:,} of {found['n']:,} runs ({found[name] / found['n']:.0%}) {text}."

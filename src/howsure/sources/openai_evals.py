@@ -38,7 +38,7 @@ _EVENT = {"run_id", "event_id", "sample_id", "type", "data"}
 def recognise(path: Path) -> str | None:
     """A jsonl file that begins with the spec of a run or with events of one, or output items."""
     if _has_items(path):
-        return "it holds output items of OpenAI's evals API"
+        return "it contains output items of OpenAI's evals API"
     there = set(keys(path)) if path.is_file() and format_of(path) == "jsonl" else set()
     if "spec" in there and there <= _EVENT | {"spec", "created_by", "created_at", "final_report"}:
         return "its first line is the spec of a run"
@@ -216,7 +216,7 @@ def _notes(logs: Sequence[_Log], metric: str | None) -> list[str]:
             notes.append(f"{log.eval_name}: scored by {chosen}; --metric chooses among {', '.join(others)}.")
         scored = {str(event.get("sample_id")) for _, event, _ in log.scores(chosen)}
         if lost := len(log.samples - scored):
-            notes.append(f"{log.path}: {lost:,} of {len(log.samples):,} samples have no score and are left out.")
+            notes.append(f"{log.path}: {lost:,} of {len(log.samples):,} samples have no score and are excluded.")
     if unused := sum((log.unused for log in logs), Counter[str]()):
         notes.append(f"Events not used: {', '.join(f'{n:,} {kind}' for kind, n in sorted(unused.items()))}.")
     return list(dict.fromkeys(notes))

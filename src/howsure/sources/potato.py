@@ -31,7 +31,7 @@ def recognise(path: Path) -> str | None:
         return None
     there = set(keys(path))
     is_potato = "label_annotations" in there and there & {"id", "instance_id"}
-    return "it holds label_annotations, as Potato writes them" if is_potato else None
+    return "it contains label_annotations, as Potato writes them" if is_potato else None
 
 
 def _load(path: Path) -> Given:

@@ -28,7 +28,7 @@ def recognise(path: Path) -> str | None:
     outline = json_outline(head(path))
     there = set(outline.get("results", ()))
     is_output = "version" in there and there & {"results", "prompts", "stats", "table"}
-    return "it holds results with a version, as promptfoo writes them" if is_output else None
+    return "it contains results with a version, as promptfoo writes them" if is_output else None
 
 
 def read(

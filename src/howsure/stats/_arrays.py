@@ -37,7 +37,7 @@ def finite(values: ArrayLike, name: str) -> Floats:
     if bad.any():
         first = int(np.argmax(bad))
         raise InputError(
-            f"{name}: {bad.sum():,} of {len(array):,} values are not finite, the first at position {first}. Leave them out or correct them."
+            f"{name}: {bad.sum():,} of {len(array):,} values are not finite, the first at position {first}. Remove them or correct them."
         )
     return array
 

@@ -335,7 +335,7 @@ def split(n: ArrayLike, total: ArrayLike, squares: ArrayLike, *, level: float = 
     check_level(level)
     n, total, squares = aligned(n=n, total=total, squares=squares)
     if (n < 1).any():
-        raise InputError("n: an item without a score. Leave it out.")
+        raise InputError("n: an item without a score. Remove it.")
     n_items, n_scores = len(n), int(n.sum())
     if n_items < 2 or n_scores == n_items:
         reason = f"{n_items} items, {n_scores} scores; 2 items and a repeat tell them apart"
@@ -364,7 +364,11 @@ def _mean_squares(n: Floats, total: Floats, squares: Floats) -> tuple[float, flo
 
 def _share(between: float, within: float, repeats: float, df_between: int, df_within: int, level: float) -> Estimate:
     if not within:
-        state = "scores never vary" if not between else "repeats never differ, so nothing tells how rarely they would"
+        state = (
+            "scores never vary"
+            if not between
+            else "repeats never differ, so the probability of a difference is not known"
+        )
         value = 1.0 if between else None
         return Estimate.without("undefined", state, value=value, level=level)
     ratio, tail = between / within, (1 - level) / 2

@@ -160,7 +160,7 @@ def _checked(means: ArrayLike, n: ArrayLike, spread: ArrayLike) -> tuple[Floats,
     if not len(means):
         raise InputError("There is no item. Give at least 1.")
     if (n < 1).any():
-        raise InputError("n: an item without an attempt. Leave it out.")
+        raise InputError("n: an item without an attempt. Remove it.")
     if (means < -1e-9).any() or (means > 1 + 1e-9).any():
         raise InputError("With fixed items, scores must be between 0 and 1. Rescale them.")
     return np.clip(means, 0, 1), n, spread

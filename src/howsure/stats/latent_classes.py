@@ -69,7 +69,7 @@ def dawid_skene(matrix: ArrayLike, *, level: float = 0.95) -> TrueCategories | s
     whole = ratings(matrix)
     table, is_there = rated(whole)
     if len(table) < len(whole) or table.shape[1] < whole.shape[1]:
-        raise InputError("A row or column without any label. Leave it out.")
+        raise InputError("A row or column without any label. Remove it.")
     n, k = table.shape
     several = int((is_there.sum(axis=1) > 1).sum())
     if k < 3 or several < 10:

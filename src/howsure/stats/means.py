@@ -402,7 +402,7 @@ def _df_of_spread(deviations: Floats) -> float:
 def _check_clusters(totals: Floats, counts: Floats, bounds: Bounds) -> None:
     if (counts <= 0).any():
         raise InputError(
-            f"counts: {counts.min():g} at position {counts.argmin()}. Leave out clusters without observations."
+            f"counts: {counts.min():g} at position {counts.argmin()}. Remove clusters without observations."
         )
     _check_within(totals / counts, bounds, "totals / counts")
 

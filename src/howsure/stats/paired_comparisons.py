@@ -299,7 +299,7 @@ def bradley_terry(
         raise InputError(f"outcome: {won[unknown][0]!r} at position {int(np.argmax(unknown))} is not one of a, b, tie.")
     if (first == second).any():
         at = int(np.argmax(first == second))
-        raise InputError(f"{first[at]!r} is compared with itself at position {at}. Leave out comparisons of one item.")
+        raise InputError(f"{first[at]!r} is compared with itself at position {at}. Remove comparisons of one item.")
     names = sorted({*first.tolist(), *second.tolist()})
     place = {name: i for i, name in enumerate(names)}
     left, right = (np.array([place[name] for name in side.tolist()], dtype=np.int64) for side in (first, second))

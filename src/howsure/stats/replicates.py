@@ -402,7 +402,7 @@ def _draws(replicates: ArrayLike, name: str = "replicates") -> Floats:
         raise InputError(f"{name}: none. An interval needs some.")
     n_bad = int((~np.isfinite(draws)).sum())
     if n_bad:
-        raise InputError(f"{name}: {n_bad:,} are not finite. Count them, report the count and leave them out.")
+        raise InputError(f"{name}: {n_bad:,} are not finite. Count them, report the count and remove them.")
     return draws
 
 
@@ -445,7 +445,7 @@ def reach(left_out: ArrayLike, level: float = 0.95) -> float:
     """
     values = finite(left_out, "left_out")
     if len(values) < 2:
-        raise InputError(f"left_out: {len(values)} values. Leave out each of at least 2 groups.")
+        raise InputError(f"left_out: {len(values)} values. Remove each of at least 2 groups.")
     spread = float(((values - values.mean()) ** 2).sum())
     return t_quantile(level, len(values) - 1) * math.sqrt(spread * (len(values) - 1) / len(values))
 

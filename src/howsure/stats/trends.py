@@ -317,7 +317,7 @@ def _raw_slope(x: Floats, y: Floats) -> float:
 def _checked(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, ...]:
     x, y, w = aligned(x=x, y=y, weights=np.ones(np.size(x)) if weights is None else weights)
     if (w <= 0).any():
-        raise InputError(f"weights: {w.min():g} at position {w.argmin()}. Leave out points without weight.")
+        raise InputError(f"weights: {w.min():g} at position {w.argmin()}. Remove points without weight.")
     if len(x) < 2 or np.ptp(x) == 0:
         raise InputError(
             f"{len(x)} points at {len(np.unique(x))} values of x make no line. Give at least 2 values of x."

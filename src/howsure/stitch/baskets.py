@@ -76,7 +76,7 @@ def domains(
 
     The benchmarks' difficulties and slopes stay as they are on the whole scale; only the capabilities are fitted again, to the scores of the domain. All domains are
     therefore in the unit of the scale, and a model that is higher in maths than overall does better on maths benchmarks than its other scores suggest. Models with few
-    scores in a domain are drawn towards what is expected of their date.
+    scores in a domain are shrunk towards the expected capability at their release date.
 
     Parameters
     ----------

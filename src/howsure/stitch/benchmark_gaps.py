@@ -91,7 +91,7 @@ class BenchmarkGaps(Result):
 
 
 def gaps(scale: Scale, *, n_models: int = 10) -> BenchmarkGaps:
-    r"""Where benchmarks are missing, and what to add.
+    r"""Where benchmarks are missing, and which to add.
 
     .. math:: \mathrm{sd}(c) = \Big(\sum_b \frac{(s_b\, a_b\, p_b (1 - p_b))^2}{\mathrm{Var}(y_b)}\Big)^{-1/2}
 

@@ -154,8 +154,8 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     caption = _caption(scale, cut)
     if has_comparison:
         note = (
-            f"Two models whose bars do not overlap differ significantly (for {agreement:.0%} of all pairs the bars say what the "
-            "pair's own test says); the interval of one capability alone is wider"
+            f"Two models whose bars do not overlap differ significantly (for {agreement:.0%} of all pairs the bars agree with the "
+            "test of the pair); the interval of a single capability is wider"
         )
         caption = replace(caption, method="for comparisons (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
     return interval_plot(
@@ -284,7 +284,7 @@ def draw_domains(found: DomainIndices, n: int = 10) -> Chart:
     order = {name: i for i, name in enumerate(shown)}
     rows = rows.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
     note = (
-        f"The {len(shown)} models with the highest capability overall; models with few scores in a domain are not there"
+        f"The {len(shown)} models with the highest capability overall; models with few scores in a domain are not shown"
     )
     return interval_plot(
         rows.select("domain", "model", "capability", low="capability_low", high="capability_high"),

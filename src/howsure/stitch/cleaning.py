@@ -158,7 +158,7 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         names = unknown["benchmark"].unique().sort().to_list()
         notes.append(
             f"{len(unknown):,} scores are 0 or 1, or state a standard error of 0, where the number of items is unknown ({listed(names)}); "
-            f"their standard deviation is taken as at least {LEAST_SD:g}. The column n_items would say it."
+            f"their standard deviation is taken as at least {LEAST_SD:g}. Add the column n_items."
         )
     return frame.drop("#zero")
 

@@ -86,7 +86,7 @@ def coverage(
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CapabilityCoverage:
-    """Coverage of the intervals that each way of redrawing gives, in simulated data sets, also where an assumption does not hold.
+    """Coverage of the intervals of each way of resampling, in simulated data sets, also where an assumption does not hold.
 
     The true capabilities are moved and stretched to the mean and the standard deviation of the estimates, as those of refits are (mean–sigma linking).
 

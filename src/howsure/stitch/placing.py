@@ -203,7 +203,7 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
 
 
 def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> NextBenchmark:
-    r"""How much each benchmark that a model lacks would say about its capability, and which ``n`` of them together say most about its other scores.
+    r"""How much information a score on each missing benchmark would give about a model's capability, and which ``n`` of them together predict its other scores best.
 
     .. math:: I_b = \frac{(s_b\, a_b\, p (1 - p))^2}{\mathrm{Var}(y_b) + \mathrm{Var}(\hat y_b)}, \qquad
               \mathrm{sd}_{\text{after}} = (J_m + I_b)^{-1/2}

@@ -434,7 +434,7 @@ def _covariate(frame: pl.DataFrame, name: str) -> Floats:
     found = numbers.to_numpy()
     sd = float(found.std())
     if not sd:
-        raise InputError(f"{name} never varies, so it explains nothing. Leave it out.")
+        raise InputError(f"{name} never varies, so it explains nothing. Remove it.")
     return np.asarray(found / sd)
 
 

@@ -515,7 +515,7 @@ def _held(
         held = ReferenceModels(models, float(known.mean()), float(known.std()))
     settings = {"reference": there, "reference_mean": held.mean, "reference_sd": held.sd}
     absent = len(names) - len(there)
-    note = f"{absent} of {len(names)} reference models are not in this fit; the other {len(there)} hold the unit."
+    note = f"{absent} of {len(names)} reference models are not in this fit; the other {len(there)} fix the unit."
     return held, settings, (note,) if absent else ()
 
 
@@ -562,7 +562,7 @@ def _refuse_misfits(
     if n_replicates < 0 or n_replicates == 1:
         raise OptionError(f"n_replicates is {n_replicates}; give 0 for no intervals, or 1000 for good ones.")
     if floors is not None and not chosen.uses_floors:
-        raise OptionError(f"The preset {chosen.name!r} uses no floors; leave them out, or use the preset 'default'.")
+        raise OptionError(f"The preset {chosen.name!r} uses no floors; omit them, or use the preset 'default'.")
 
 
 def _prepare(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Problem:

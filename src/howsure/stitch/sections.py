@@ -60,7 +60,7 @@ def explore_section(found: Exploration) -> Section:
     whole = (
         "Scores link all of them, so they can be put on one scale."
         if seen.n_parts == 1
-        else f"They fall into {seen.n_parts} groups that no model links."
+        else f"They form {seen.n_parts} groups that are not linked by a model."
     )
     text = (
         f"{seen.n_scores:,} scores of {seen.n_models:,} models on {seen.n_benchmarks:,} benchmarks. {seen.coverage:.0%} of all pairs have a score and "
@@ -151,7 +151,7 @@ def _told_frontier(found: Forecast) -> str:
     rows = found.path.drop_nulls("frontier")
     if not len(rows):
         return ""
-    return f", and the best model by then at {found.at(rows['date'][-1])}; in {rows['date'][0]:%B %Y} nothing is better than today's best with probability {rows['p_no_change'][0]:.2f}"
+    return f", and the best model by then at {found.at(rows['date'][-1])}; in {rows['date'][0]:%B %Y} no model is better than today's best with probability {rows['p_no_change'][0]:.2f}"
 
 
 def progress_section(found: Progress) -> Section:
@@ -166,7 +166,10 @@ def progress_section(found: Progress) -> Section:
     method = "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals include the correlation within families and the uncertainty of the capabilities. The two-stage estimate takes k from within families, with its own uncertainty, and g from the residuals. Ratios have Fieller's intervals."
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     table = TableBlock(["Quantity", "Method", "Estimate"], rows, "Effects of compute and time.")
-    return Section("How much is compute, how much is algorithms?", [Text(text), *charts, table, Method(method)])
+    return Section(
+        "How much of the progress comes from compute, and how much from algorithms?",
+        [Text(text), *charts, table, Method(method)],
+    )
 
 
 def lag_section(found: Lags) -> Section:
@@ -189,7 +192,7 @@ def lag_section(found: Lags) -> Section:
         TableBlock(columns, rows, f"Lags with {found.level:.0%} intervals; negative: ahead."),
         Method(method),
     ]
-    return Section("How far are groups behind one another?", blocks)
+    return Section("How many months is one group behind another?", blocks)
 
 
 def domain_section(found: DomainIndices) -> Section:
@@ -205,7 +208,7 @@ def domain_section(found: DomainIndices) -> Section:
     columns = ["Domain", "Rank", "Model", "Capability in the domain", "Overall", "Benchmarks"]
     method = (
         "The benchmarks' difficulties and slopes stay as they are on the whole scale; only the capabilities are fitted again, to the scores of each domain. All domains are in the unit of the scale. "
-        "Models with few scores in a domain are drawn towards what is expected of their date."
+        "Models with few scores in a domain are shrunk towards the expected capability at their release date."
     )
     blocks: list[Block] = [
         Text(f"The highest capability by domain: {told}."),
@@ -226,14 +229,14 @@ def update_section(found: ScaleUpdate) -> Section:
         f"{int(found.models['is_outside'].sum()):,} of {len(found.models.drop_nulls('change')):,} old capabilities are outside the new {found.scale.level:.0%} interval."
     )
     names = ("model", "before", "capability", "change", "by_own_scores", "by_curves", "rank_before", "rank", "reason")
-    method = "A change by own scores is what the model's new, changed and removed scores do while the old curves stay. The rest is by the curves: benchmarks moved through the scores of other models."
+    method = "'By own scores' is the effect of the model's new, changed and removed scores with the old curves. The rest is the effect of the curves: the estimates of benchmarks changed because of the scores of other models."
     tables = [
         _table(found.models, "Models, the largest change first.", names),
         _table(found.benchmarks, "Benchmarks, the largest change first."),
-        _table(found.scores, "Scores that came, changed or went."),
+        _table(found.scores, "New, changed and removed scores."),
     ]
     return Section(
-        "What moved, and why?", [Text(text), *map(ChartBlock, found.charts().values()), *tables, Method(method)]
+        "What changed, and why?", [Text(text), *map(ChartBlock, found.charts().values()), *tables, Method(method)]
     )
 
 
@@ -264,7 +267,7 @@ def votes_section(found: VoteRanking) -> Section:
     ]
     method = (
         "Bradley–Terry with ties (Davidson): P(A) : P(B) : P(tie) = exp(η/2) : exp(−η/2) : ν, with η the difference of the strengths plus the advantage of A and the covariates. "
-        "Intervals take the votes of one voter as dependent. A tier begins with the first model that is significantly worse than the head of the tier before, over all pairs. "
+        "Intervals allow for dependence between the votes of one voter. A tier begins with the first model that is significantly worse than the head of the tier before, over all pairs. "
         "Fragility drops the most influential votes and refits."
     )
     blocks: list[Block] = [Text(found.fragility.sentence), *map(ChartBlock, found.charts().values())]
@@ -281,7 +284,7 @@ def _strength(row: Mapping[str, Any], level: float) -> Estimate:
 
 
 def gap_section(found: BenchmarkGaps) -> Section:
-    """Where benchmarks are missing, and what to add."""
+    """Where benchmarks are missing, and which to add."""
     ranges = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in found.ranges())
     best = found.new_benchmarks.row(0, named=True)
     gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level).map(lambda share: 100 * share)
@@ -289,12 +292,12 @@ def gap_section(found: BenchmarkGaps) -> Section:
         (
             f"Benchmarks are missing at capabilities {ranges}. "
             if ranges
-            else "No capability is measured much worse than the usual one. "
+            else "No range of capability is measured much less precisely than usual. "
         )
-        + f"A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}: it would narrow their standard error by {gain} %."
+        + f"A new benchmark would give most information about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}: it would reduce their standard error by {gain} %."
     )
     tables = [
-        _table(found.priorities, "Scores that the best models lack, the most informative first."),
+        _table(found.priorities, "Missing scores of the best models, the most informative first."),
         _table(found.precision, "Precision along the scale."),
     ]
     return Section("Which benchmarks are missing?", [Text(text), *map(ChartBlock, found.charts().values()), *tables])
@@ -379,13 +382,13 @@ def check_section(found: ScaleCheck) -> Section:
     sample = TableBlock(
         columns,
         rows,
-        "Models drawn at random beside their neighbours, and on how many shared benchmarks they score more.",
+        "Random models and their neighbours in rank, and the number of shared benchmarks on which they score higher.",
     )
-    raw = _table(found.scores, "Raw scores of the models and of their neighbours, beside what the scale expects.")
+    raw = _table(found.scores, "Raw scores of the models and of their neighbours, with the expected scores.")
     words = Text("\n\n".join(found.surprises.words(5)))
     groups = _table(
         found.surprises.groups.head(20),
-        "Differential functioning: how far scores of an organisation on a benchmark lie from what all other scores say, and how this changes per year of release. The 20 least likely; q is the false-discovery rate.",
+        "Differential functioning: difference between the scores of an organisation on a benchmark and their prediction from all other scores, and its change per year of release. The 20 least likely; q is the false-discovery rate.",
     )
     order = _table(found.surprises.benchmarks, "Do scores rise with the capability that the models' other scores show?")
     blocks: list[Block] = [*map(ChartBlock, found.charts().values()), sample, words, groups, order, raw]
@@ -396,7 +399,7 @@ def traits_section(found: SecondTrait) -> Section:
     """What a second dimension is, and whether it pays."""
     method = (
         "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty) + loading · trait). The rotation is that of principal axes: the traits are uncorrelated over models, the columns of loadings orthogonal over benchmarks, and the benchmark with the largest second loading loads positively. "
-        "Intervals come from refits on redrawn errors, rotated in the same way. Congruence is Tucker's coefficient of the second loadings with those of all models; values from 0.85 are called similar."
+        "Intervals come from a parametric bootstrap with new errors; refits are rotated in the same way. Congruence is Tucker's coefficient of the second loadings with those of all models; values from 0.85 are called similar."
     )
     errors = _table(found.validation, "Held-out errors with one and with two dimensions; differences are from predict.")
     tables = [

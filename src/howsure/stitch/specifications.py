@@ -65,7 +65,7 @@ def scale_choices(scores: Scores) -> Choices:
             AnalysisChoice(
                 "floors",
                 f"Is the score of guessing the lowest possible ({n} of {frame['benchmark'].n_unique()} benchmarks have one)?",
-                (o("used", "a guess is right by chance", "three-parameter logistic model; Birnbaum 1968"), o("none", "a model may do worse than chance", _HO)),
+                (o("used", "random guesses are sometimes right", "three-parameter logistic model; Birnbaum 1968"), o("none", "a model may do worse than chance", _HO)),
             )
         )  # fmt: skip
         exclusions.append(_excludes("floors", "none", "the published objective uses no floors"))
@@ -78,7 +78,7 @@ def scale_choices(scores: Scores) -> Choices:
                 (
                     o("mean", "each is a measurement", "the default of howsure stitch fit"),
                     o("max", "the best elicitation shows the capability", _HO),
-                    o("min", "the highest of several is too high by chance"),
+                    o("min", "the highest of several scores is biased upwards"),
                 ),
             )
         )

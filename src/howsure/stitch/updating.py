@@ -105,9 +105,9 @@ def update(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScaleUpdate:
-    """Fit new scores as an old scale was fitted, and say what moved and why.
+    """Fit new scores with the settings of an old scale, and say what changed and why.
 
-    A change of a capability has two parts. ``by_own_scores`` is what the model's own new, changed and removed scores do while the old curves stay: the model is placed with
+    A change of a capability has two parts. ``by_own_scores`` is the effect of the model's own new, changed and removed scores with the old curves: the model is placed with
     its new scores on the old scale. ``by_curves`` is the rest: benchmarks became easier or harder through the scores of other models, or new benchmarks came.
 
     Parameters
@@ -189,13 +189,13 @@ def _options(old: Scale, table: Scores) -> tuple[dict[str, Any], list[str]]:
         reference = old if len(reference) - len(gone) >= LEAST_REFERENCE else "none"
         if reference == "none":
             notes.append(
-                f"{len(gone)} of the models that hold the unit are no longer in the table; the anchor takes their place."
+                f"{len(gone)} of the models that fix the unit are no longer in the table; the anchor is used instead."
             )
     return options | {"level": old.level, "reference": reference}, notes
 
 
 def _changes(old: Scale, new: Scale) -> pl.DataFrame:
-    """Scores that came, changed or went."""
+    """New, changed and removed scores."""
     key = ["model", "benchmark"]
     before, now = (one.problem.to_frame().select(*key, "score") for one in (old, new))
     both = now.join(before.rename({"score": "before"}), on=key, how="full", coalesce=True)

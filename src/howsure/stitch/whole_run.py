@@ -147,5 +147,5 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     "domains": lambda found: "The best by domain: " + "; ".join(f"{row['domain']}: {row['model']}" for row in found.models.group_by("domain", maintain_order=True).first().rows(named=True)) + ".",
     "gaps": lambda found: f"A new benchmark would say most about the best models at difficulty {found.new_benchmarks['difficulty'][0]:.2f}.",
     "robustness": lambda found: found.summary[0],
-    "check": lambda found: (found.surprises.words(1) or ["No score stands out."])[0],
+    "check": lambda found: (found.surprises.words(1) or ["No score is unusual."])[0],
 }  # fmt: skip

@@ -295,7 +295,7 @@ def _as_ratings(ratings: Source, dimension: str | None) -> Ratings:
             table = sources.read(path, wanted="ratings", **options)
             if not isinstance(table, Ratings):
                 kind = type(table).__name__.lower()
-                raise InputError(f"{path}: holds {kind} ({found.source}); this command needs ratings.")
+                raise InputError(f"{path}: contains {kind} ({found.source}); this command needs ratings.")
             return table
     parts = parts_of(ratings)
     if len(parts) != 1:

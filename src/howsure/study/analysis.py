@@ -274,7 +274,7 @@ def analyze(
             level=level,
         )
     if not isinstance(table, Ratings):
-        raise OptionError(f"The table holds {kind}, not ratings of the protocol.")
+        raise OptionError(f"The table contains {kind}, not ratings of the protocol.")
     ratings = table.numeric()
     raters = None if raters is None else Raters.of(raters)
     model_scores = None if model_scores is None else ModelScores.of(model_scores)

@@ -285,7 +285,7 @@ def analyze_answers(
         raise OptionError.unknown("type of answers", chosen, ANSWERS[1:])
     needed: dict[str, type[Table]] = {"comparisons": Votes, "rankings": Rankings, "spans": Spans}
     if not isinstance(table, needed.get(chosen, Ratings)):
-        raise OptionError(f"The table holds {kind or 'ratings'}, not {chosen}.")
+        raise OptionError(f"The table contains {kind or 'ratings'}, not {chosen}.")
     found = _Found()
     frames = _by_dimension(table, dimension, found)
     known = None if raters is None else Raters.of(raters)

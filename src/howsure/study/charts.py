@@ -171,13 +171,13 @@ def draw_agreement(analysis: Analysis) -> Chart:
     first = next(iter(found.reliability.values()))
     return interval_plot(
         shown,
-        title="How far do raters agree?",
+        title="How much do raters agree?",
         caption=Caption(
             first.n_items,
             f"pairs × {len(found.raters)} raters",
             found.settings.level,
             "from the F distribution for ICC and Cronbach's alpha, jackknife over pairs for the others",
-            "1 is perfect agreement, 0 is agreement by chance",
+            "1 is perfect agreement, 0 is the agreement of random ratings",
         ),
         label=Field("label", "Dimension"),
         value=Field("value", "Coefficient", "−1 to 1", domain=(-1.03, 1.03)),

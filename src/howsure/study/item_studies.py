@@ -101,23 +101,23 @@ class ItemQuestion(StudyPart):
     of: Literal["item", "response"] = "item"
     """Whether it is asked once per screen, or of each response on it."""
     labels: tuple[Line, ...] = Field(default=(), max_length=60)
-    """The answers in the order shown. rating: from low to high (left out: the numbers); slider: the two ends; category, labels, span: the categories."""
+    """The answers in the order shown. rating: from low to high (if omitted: the numbers); slider: the two ends; category, labels, span: the categories."""
     low: int = 1
     """rating, slider: the number of the lowest answer."""
     high: int | None = None
-    """rating, slider: the number of the highest answer; left out: as many as there are labels, or 5, or 100."""
+    """rating, slider: the number of the highest answer; if omitted: as many as there are labels, or 5, or 100."""
     ties: bool = True
     """pairwise: whether both can be equally good."""
     both_bad: bool = False
     """pairwise: whether both can be bad."""
     top: int | None = Field(default=None, ge=1)
-    """ranking: how many are ranked; left out: all."""
+    """ranking: how many are ranked; if omitted: all."""
     at_least: int = Field(default=0, ge=0)
     """labels: how many must be chosen."""
     at_most: int | None = Field(default=None, ge=1)
     """labels: how many may be chosen."""
     required: bool | None = None
-    """Whether it must be answered; left out: yes, but a text need not be."""
+    """Whether it must be answered; if omitted: yes, but a text need not be."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -138,7 +138,7 @@ class ItemQuestion(StudyPart):
             if self.type == "rating" and len(self.steps) > 11:
                 raise ValueError(f"{len(self.steps)} steps are too many for a scale; use type: slider")
         if self.of == "response" and self.type in _COMPARING:
-            raise ValueError(f"{self.type} compares the responses, so it is asked once: leave out `of`")
+            raise ValueError(f"{self.type} compares the responses, so it is asked once: remove `of`")
         return self
 
     @property
@@ -195,13 +195,13 @@ class ItemStudy(StudyParts):
     questions: tuple[ItemQuestion, ...] = Field(min_length=1, max_length=12)
     """What is asked about each item."""
     show: Literal["one", "pairs", "all"] | None = None
-    """How many responses one screen shows; left out: pairs for a pairwise question, all for a ranking, else one."""
+    """How many responses one screen shows; if omitted: pairs for a pairwise question, all for a ranking, else one."""
     markup: Literal["plain", "markdown"] = "plain"
     """How texts of items are shown, all alike: as written, or as Markdown with code, formulas between dollar signs, and pictures from files."""
     comments: bool = True
     """Whether to ask for comments at the end."""
     pictures: dict[str, str] = Field(default_factory=dict)
-    """Left out: the pictures are read from the files that texts name."""
+    """If omitted: the pictures are read from the files that texts name."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:

@@ -104,7 +104,7 @@ class Dimension(StudyPart):
     labels: tuple[Line, ...] = Field(default=_LEANINGS, min_length=2, max_length=11)
     """The answers in the order shown. In a comparison they run from Response 1 to Response 2."""
     values: tuple[float, ...] | None = None
-    """Kind choice: the number of each label. Left out: in equal steps from low to high."""
+    """Kind choice: the number of each label. If omitted: in equal steps from low to high."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -292,7 +292,7 @@ class AskedAtEnd(StudyPart):
     question: Line
     """What raters read."""
     options: tuple[Line, ...] = Field(default=(), max_length=30)
-    """The answers in the order shown; left out: free text."""
+    """The answers in the order shown; if omitted: free text."""
 
 
 class BlockPlan(StudyPart):
@@ -301,7 +301,7 @@ class BlockPlan(StudyPart):
     ratings: int = Field(ge=1, le=100_000)
     """How many ratings each item gets."""
     per_rater: int | None = Field(default=None, ge=1)
-    """How many items one rater rates; left out: all."""
+    """How many items one rater rates; if omitted: all."""
 
 
 class StudyParts(StudyPart):
@@ -352,9 +352,9 @@ class StudyParts(StudyPart):
     debriefing: Prose | None = None
     """What raters read after all answers: what the study is about."""
     design: BlockPlan | None = None
-    """How many ratings each item gets, and how many items each rater; left out: every rater rates everything."""
+    """How many ratings each item gets, and how many items each rater; if omitted: every rater rates everything."""
     target_minutes: tuple[float, float] | None = None
-    """From and to how many minutes a rater should need; left out: 0.8 to 1.3 times what its texts and questions take."""
+    """From and to how many minutes a rater should need; if omitted: 0.8 to 1.3 times what its texts and questions take."""
     seed: int = Field(default=0, ge=0)
     """Same seed, same orders."""
     language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
@@ -451,7 +451,7 @@ class Study(StudyParts):
     pairs: tuple[ResponsePair, ...] = Field(min_length=1, max_length=200)
     """The pairs to rate, or the name of a YAML file with them."""
     dimensions: tuple[Dimension, ...] = Field(default=DEFAULT_DIMENSIONS, min_length=1, max_length=12)
-    """What is asked about each pair; voice, vibe, logic and continuity when left out."""
+    """What is asked about each pair; voice, vibe, logic and continuity if omitted."""
     ask_guess: bool = False
     """Whether to ask, after all ratings, which response of each pair was written to match the gold standard: did blinding hold?"""
 

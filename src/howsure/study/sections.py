@@ -57,9 +57,9 @@ def _verdict(found: Analysis) -> Section:
     columns = ["Criterion", "Estimate", "Verdict", "With all raters", "Because"]
     method = (
         "A criterion passes when its whole interval meets the threshold, fails when none of it does, and is inconclusive otherwise. A point "
-        "estimate alone decides nothing."
+        "estimate alone is not enough for a verdict."
     )
-    table = TableBlock(columns, rows, "Each criterion and the statistic it is compared with.")
+    table = TableBlock(columns, rows, "Each criterion, and the statistic that is compared with it.")
     open_ = [
         f"Study: whether the criterion on {one.criterion.name} is met; {one.reason.rstrip('.')}."
         for one in found.judgements
@@ -97,9 +97,7 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         Text(blinding_words(found.findings.statistics["blinding_index"])),
     ]
     if excluded:
-        blocks.append(
-            TableBlock(["Rater", "Rule", "Measured", "Limit", "Because"], excluded, "Every rule that was broken.")
-        )
+        blocks.append(TableBlock(["Rater", "Rule", "Measured", "Limit", "Reason"], excluded, "All broken rules."))
     blocks += [charts[name] for name in ("timing", "severity") if name in charts]
     blocks += [
         _without_empty(TableBlock(columns, raters, "Each rater.")),
@@ -114,7 +112,7 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
 def _comments(found: Analysis) -> list[Block]:
     """What raters said at the end, as they wrote it."""
     said: list[list[Cell]] = [[one.rater, one.comments] for one in found.quality.raters if one.comments]
-    return [TableBlock(["Rater", "Comment"], said, "What raters said at the end.")] if said else []
+    return [TableBlock(["Rater", "Comment"], said, "Comments of raters at the end.")] if said else []
 
 
 def _checks(one: CheckedRater) -> list[Cell]:
@@ -130,7 +128,7 @@ def _quality_method(found: Analysis) -> str:
         else ""
     )
     return (
-        f"Excluded are raters who answered less than {rules.complete:.0%}, {haste}had less than {rules.attention:.0%} of the "
+        f"Excluded are raters who answered less than {rules.complete:.0%}, {haste}answered less than {rules.attention:.0%} of the "
         f"attention items or {rules.quiz:.0%} of the quiz right, had a consistency on swapped repeats below {rules.consistency:g} (1: the same answers, 0: the opposite), or gave the same answer to every question. No rater is excluded for disagreeing: that would inflate agreement. Rater bias (severity) is a rater's PFI minus the others', pair by pair; "
         "agreement is the correlation with their mean."
     )
@@ -193,7 +191,9 @@ def _agreement(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         Text(first.sentence),
         charts["agreement"],
         TableBlock(columns, rows, "Every coefficient of agreement, pairs as items."),
-        TableBlock(["Dimension", "Pairs", "Raters", "Rest", "By"], variances, "Variance components of one rating."),
+        TableBlock(
+            ["Dimension", "Pairs", "Raters", "Residual", "Method"], variances, "Variance components of one rating."
+        ),
     ]
     method = (
         "Items are pairs, identified by name. Intervals of ICC and Cronbach's alpha come from the F distribution; those of Krippendorff's alpha are the wider of F and a jackknife over pairs; those of Gwet's coefficients are as he published them. Variance "
@@ -314,7 +314,7 @@ def answer_sections(found: AnswerAnalysis) -> list[Section]:
 
 _DIFFERENCES = (
     "Differences of means (or of shares of a category) are adjusted for items and raters by least squares; their variance is V(items) + V(raters) − V(ratings), each by a jackknife, so that the "
-    "intervals hold for other items and other raters. p values are corrected by Holm's method over all pairs of a dimension. "
+    "intervals are about other items and other raters. p values are corrected by Holm's method over all pairs of a dimension. "
 )
 _ANSWER_METHODS = {
     "ratings": _DIFFERENCES
@@ -382,7 +382,7 @@ def _designs(plan: StudyPlan) -> TableBlock:
 _METHOD = (
     "Each scenario is simulated many times with normal scores: the fidelity of a pair, half of whose variance is between domains, plus the rater's severity "
     "and noise. Every simulated study is analysed as a real one would be: Cronbach's alpha with Feldt's interval, Pearson's r with "
-    "Fisher's, means whose intervals hold for other pairs and other raters. A criterion passes when its whole interval meets the threshold; "
+    "Fisher's, means whose intervals are about other pairs and other raters. A criterion passes when its whole interval meets the threshold; "
     "it is met when the estimate does (a correlation must also differ from 0). The power of the correlation is exact (Hotelling 1953), "
     "with r lowered by the noise ceiling √ICC(3,k)."
 )

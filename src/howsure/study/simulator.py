@@ -271,7 +271,9 @@ class _Pairs:
         if not -1 <= self.correlation <= 1:
             raise OptionError(f"correlation {self.correlation:g} is not between −1 and 1.")
         if all(dimension.kind == "choice" for dimension in self.study.dimensions):
-            raise OptionError("The study asks only choices, which make no fidelity score. Add a comparison.")
+            raise OptionError(
+                "The study has only questions of the kind choice, which give no fidelity score. Add a comparison."
+            )
         if self.spread < 0 or not 0 <= self.fidelity <= 1:
             raise OptionError("fidelity must be between 0 and 1, and spread at least 0.")
 

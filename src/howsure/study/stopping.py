@@ -87,9 +87,9 @@ def stop(
     n_per_item: int | None = None,
     level: float = 0.95,
 ) -> StudyStop:
-    """Look at a study that is being fielded, and say which criteria are decided.
+    """Analyse a running study, and say which criteria are decided.
 
-    Raters are the units, in the order in which they stand in the table: each adds one number, such as the mean of their ratings. Means, differences and shares have a
+    Raters are the units, in the order of the table: each adds one number, such as the mean of their ratings. Means, differences and shares have a
     confidence sequence, so you may look after every rater and stop when all are decided: the probability of any wrong decision by a criterion is at most 1 − level, over all looks.
     They are about other raters and these items. A reliability has no such sequence: it is looked at only when the number of raters reaches one of the planned `looks`, at a level of
     1 − (1 − level)/(number of looks).
@@ -101,7 +101,7 @@ def stop(
     criteria : sequence of Criterion
         Their statistics are named as in `STATISTICS_OF_STOPS`.
     n_planned : int
-        Raters that are planned at most.
+        Largest planned number of raters.
     scale : (float, float), optional
         The lowest and highest possible rating; needed for means and differences.
     looks : sequence of int, optional

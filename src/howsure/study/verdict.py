@@ -270,9 +270,9 @@ def blinding_words(index: Estimate) -> str:
     if index.low is None or index.high is None:
         return f"{told}."
     if index.low > 0:
-        return f"{told}: raters recognised the target more often than by chance. They may have recognised its voice, which is the effect under study; the index cannot separate that from a failure of blinding."
+        return f"{told}: raters recognised the target more often than random guessing would. They may have recognised its voice, which is the effect under study; the index cannot distinguish this from a failure of blinding."
     if index.high < 0:
-        return f"{told}: raters guessed that the comparison was the target more often than by chance."
+        return f"{told}: raters guessed more often than random guessing would that the comparison was the target."
     return f"{told}: the interval includes chance level."
 
 
@@ -334,7 +334,7 @@ def _claim(judgements: Sequence[Judgement]) -> str:
         return "The whole interval of every criterion meets its threshold: human judgement supports the claim."
     if failed:
         listed = " and ".join(one.label for one in failed)
-        return f"The claim is not supported: {listed} {'fails' if len(failed) == 1 else 'fail'}, because the whole interval misses the threshold."
+        return f"The claim is not supported: {listed} {'fails' if len(failed) == 1 else 'fail'}, because the whole interval is on the wrong side of the threshold."
     listed = ", ".join(one.label for one in missing)
     held = len(judgements) - len(missing)
     return f"The data do not decide the claim: {held} of {len(judgements)} criteria {_verb(held)} met; inconclusive: {listed}."

@@ -396,11 +396,11 @@ class Attempts(Table):
         ),
         _text("family", "tasks that resemble each other"),
         _text("domain", "the field or the eval that the task belongs to"),
-        _text("item_digest", "a hash of the item's content: equal where a task asks the same as another"),
+        _text("item_digest", "a hash of the item's content: tasks with the same question have the same hash"),
         _number("minutes", "what an expert needs for the task", above=0),
         _number("seconds", "how long this attempt took", low=0),
         _DATE,
-        Column("n", "how many attempts the row stands for", "whole", low=1),
+        Column("n", "how many attempts the row represents", "whole", low=1),
         Column("n_success", "how many of these n attempts succeeded", "whole", low=0),
         _text("scale", "0-1, or free: scores of any size, analysed as they are", choices=("0-1", "free")),
         _text("better", "which scores are better: higher or lower", choices=("higher", "lower")),
@@ -514,7 +514,7 @@ class Attempts(Table):
             "is above n": (n_success > n, "Correct one of them."),
             "divided by n is not the score": (
                 (n_success <= n) & ((score - n_success / n).abs() > 1e-6),
-                "Correct one of them, or leave out score.",
+                "Correct one of them, or remove score.",
             ),
         }
         return [
@@ -654,7 +654,7 @@ class Scores(Table):
             row = crossed.row(0, named=True)
             where = _places(parts, {"model": row["model"], "benchmark": row["benchmark"]})[0]
             raise InputError(
-                f"{where}: floor {row['floor']} is not below ceiling {row['ceiling']} ({row['model']} on {row['benchmark']}). Correct or leave out one of them."
+                f"{where}: floor {row['floor']} is not below ceiling {row['ceiling']} ({row['model']} on {row['benchmark']}). Correct or remove one of them."
             )
 
 

@@ -63,7 +63,7 @@ def rules(column: Column, dtype: pl.DataType, *, is_free: pl.Expr | None = None)
     if column.kind == "date":
         return found
     number = typed.cast(pl.Float64)
-    rule(~number.is_finite(), "is not a finite number", "Leave it out or correct it.")
+    rule(~number.is_finite(), "is not a finite number", "Remove it or correct it.")
     finite = number.is_finite()
     if column.high is not None:
         outside = finite & ~number.is_between(column.low or 0, column.high)

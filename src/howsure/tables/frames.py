@@ -216,12 +216,12 @@ class Part:
         if n_below := sum(filled[end:]):
             if end == len(records) or filled[end]:  # no blank line between the table and them
                 return None
-            says.append(f"{n_below} line{'s' if n_below > 1 else ''} below the table left out")
+            says.append(f"{n_below} line{'s' if n_below > 1 else ''} below the table excluded")
         rows = [record for record, is_filled in zip(records[:end], filled, strict=False) if is_filled]
         if not rows or any(len(row) < n or any(field.strip() for field in row[n:]) for row in rows):
             return None
         if any(len(row) > n for row in rows):
-            says.append("empty fields at the ends of lines left out")
+            says.append("empty fields at the ends of lines excluded")
         columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
         made = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
         return replace(self, rows=unguarded(made.lazy()), is_parsed=True, says=(*self.says, *says))
@@ -356,7 +356,7 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
         raise InputError(f"{target}: unknown ending; use one of {', '.join(FORMATS)} (text also with .gz).")
     packed = target.suffix.lower() == ".gz"
     if packed and kind == "parquet":
-        raise InputError(f"{target}: parquet is compressed already; leave out .gz.")
+        raise InputError(f"{target}: parquet is compressed already; remove .gz.")
     lazy = frame.lazy() if kind == "parquet" else as_text(frame.lazy(), keep_nested=kind == "jsonl")
     # An open file, not its path: after a failure polars' threads may still create what a path names.
     with atomic_path(target) as temporary, temporary.open("wb") as stream:
@@ -455,7 +455,7 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
             filled = rows.select((pl.col(blank) != "").any()).collect(engine="streaming").row(0)
             blank = [name for name, is_filled in zip(blank, filled, strict=True) if not is_filled]
             rows, names = rows.drop(blank), [name for name in names if name not in blank]
-            says += [f"{len(blank)} empty column{'s' if len(blank) > 1 else ''} left out"] if blank else []
+            says += [f"{len(blank)} empty column{'s' if len(blank) > 1 else ''} excluded"] if blank else []
         if kind != "parquet":
             refuse_odd_names(file, kind, names, separator)
     except InputError as error:

@@ -199,7 +199,7 @@ class _Columns:
         if n := self._part.collect(self._part.rows.select(is_total.sum())).item():
             self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_total)))
             self._n_total += n
-            self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others left out")
+            self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others excluded")
 
     def _refuse_lacking(self) -> None:
         there = with_score({*self._ours, *self._fill})
@@ -322,7 +322,7 @@ class _Columns:
         if 0 < len(totals) < len(held):
             self._n_total = len(totals)
             named = ", ".join(totals.select(key.unique(maintain_order=True)).to_series())
-            self._told.append(f"row {named}, which sums up the others, left out")
+            self._told.append(f"row {named}, which summarises the other rows, excluded")
             return held.filter(~is_total)
         return held
 
@@ -557,7 +557,7 @@ class _Columns:
         if rest is None or rest > 0.05 or self._fill.get("scale") == "free":
             raise InputError(
                 f"{at(self._part)}{self._ours['n']} × {self._ours['score']} is not a whole number of successes. Give n_success, or "
-                f"leave out {self._ours['n']}."
+                f"remove {self._ours['n']}."
             )
         successes = (n * score).round()
         columns = (successes.cast(pl.Int64).alias("#success"), (successes / n).alias(self._ours["score"]))
@@ -594,9 +594,9 @@ class _Columns:
         elif n:
             self._n_errored += n
             hint = " (--errors wrong counts them as wrong)" if self._table is Attempts else ""
-            self._told.append(f"{n:,} error{'s' if n > 1 else ''} left out{hint}")
+            self._told.append(f"{n:,} error{'s' if n > 1 else ''} excluded{hint}")
 
     def _tell_blanks(self, n: int) -> None:
         self._n_blank += n
         if n:
-            self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
+            self._told.append(f"{n:,} blank{'s' if n > 1 else ''} excluded")

@@ -143,9 +143,9 @@ def _repaired(text: str) -> tuple[list[Any], str]:
     if text.count("/*") > _MOST_COMMENTS:  # each without an end would be looked for until the end of the file
         raise ValueError("too many comments")
     plain = _COMMENT.sub(lambda found: found[1] or "", text)
-    says += ["comments left out"] if plain != text else []
+    says += ["comments excluded"] if plain != text else []
     text, plain = plain, _LAST_COMMA.sub(lambda found: found[1] or "", plain)
-    says += ["commas before closing brackets left out"] if plain != text else []
+    says += ["commas before closing brackets excluded"] if plain != text else []
     n_nan = 0
 
     def nothing(name: str) -> None:

@@ -160,7 +160,7 @@ def layout_of(data: Path | bytes, kind: str) -> tuple[str, int, list[str]]:
         return separator_of(lines[0]), 0, []
     if not n_written:
         return separator_of(lines[titles]), titles, []
-    told = f"{n_written} line{'s' if n_written > 1 else ''} above the header left out"
+    told = f"{n_written} line{'s' if n_written > 1 else ''} above the header excluded"
     return separator_of(lines[titles]), titles, [told]
 
 
@@ -382,7 +382,7 @@ def refuse_ambiguous_objects(path: Path, names: Sequence[str]) -> None:
         if b"\\u" in line and with_whole_letters(line) != line:
             raise InputError(
                 f"{path} line {number}: contains half a letter (\\ud800 to \\udfff without its other half): {_short(line)} "
-                "Write the whole letter or leave it out."
+                "Write the whole letter or remove it."
             )
         for key in keys:
             if line.count(key) < 2:
@@ -398,7 +398,7 @@ def with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     if len(held) < len(pairs):
         twice = next(name for position, (name, _) in enumerate(pairs) if name in dict(pairs[:position]))
-        raise ValueError(f"key {twice!r} is there twice; leave out one")
+        raise ValueError(f"key {twice!r} is there twice; remove one")
     return held
 
 

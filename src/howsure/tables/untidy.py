@@ -103,7 +103,7 @@ def _without_marks(part: Part) -> Part:
         held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
         numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
         rows = held.drop("#row").lazy()
-        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
+        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again excluded")
     likely = _those(part, rows.head(1000), names, lambda name: _is_marked(name).any())
     marked = _those(part, rows, likely, lambda n: (text_of(n).is_null() | text_of(n).str.contains(_MARKED)).all())
     if marked:
@@ -150,7 +150,7 @@ def _without_row_numbers(part: Part, asked: Requested) -> Part:
     numbers = [name for name in names if found[name]]
     if not numbers or len(numbers) == len(part.rows.collect_schema()):
         return part
-    told = tuple(f"row numbers in {shown_name(name)} left out" for name in numbers)
+    told = tuple(f"row numbers in {shown_name(name)} excluded" for name in numbers)
     return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
 
 

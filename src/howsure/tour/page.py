@@ -31,7 +31,7 @@ _COUNTS = "How many intervals contain the true value"
 _FRONT = {
     "track": (
         "For how many turns can each model track a running median?",
-        "One game, one prompt: other games may order the models differently.",
+        "Only one game and one prompt were used: with other games the order of the models may differ.",
         "Play more sequences per model: the intervals get narrower.",
     ),
     "track-horizon": (
@@ -60,8 +60,8 @@ _FRONT = {
         "Add scores of the models with the widest intervals.",
     ),
     "place": (
-        "Where on that scale are the six players of the game, from the game alone?",
-        "The scale is that of the question before; one benchmark does not show what others would.",
+        "Where are the six models on that scale, estimated from the game alone?",
+        "The scale is that of the previous question; other benchmarks may give other results.",
         "Let the six models try more of the benchmarks.",
     ),
     "evals": (
@@ -71,7 +71,7 @@ _FRONT = {
     ),
 }
 """Per part: the question, the caveat that matters most and the next step, for the front page."""
-_OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
+_OPENING = "{what} was simulated from known true values; the analyses did not use these values. {held} of the {n} intervals contain the true value; about {level:.0%} should."
 
 
 def report_of(part: TourStop, date: datetime.date) -> Report:

@@ -59,7 +59,7 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
         for one in reversed(world.cast)
     )
     about = (
-        f"Track the Stat is one of the benchmarks, {BENCHMARK}. The six models of the tour are on no other: their games become scores with standard errors, and these a place on the finished scale. "
+        f"Track the Stat is one of the benchmarks, {BENCHMARK}. The six models of the tour have no other scores: their games are converted to scores with standard errors, and from these they are placed on the finished scale. "
         "The interval includes the errors of the games, the benchmark's noise and the uncertainty of its curve."
     )
 
@@ -80,7 +80,9 @@ def read_epoch(path: Path) -> Scores:
     """Epoch's tables."""
     found = sources.read([str(path)])
     if not isinstance(found, Scores):
-        raise InputError(f"{path}: holds {type(found).__name__.lower()}, not Epoch's scores. Name its folder or zip.")
+        raise InputError(
+            f"{path}: contains {type(found).__name__.lower()}, not Epoch's scores. Name its folder or zip."
+        )
     return found
 
 

@@ -15,7 +15,7 @@ __all__ = ["study_part"]
 _STATISTIC = TourStatistic("Statistic of the study", "0–1", of="Statistic")
 _PAIR = TourStatistic("Fidelity of a pair", "PFI, 0–1", of="Pair")
 _N_PAIRS, _CROWD = 20, Crowd(n_raters=10, bots=1)
-_ABOUT = f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Simulated are the fidelity of each target (PFI, persona fidelity index), the bias (severity) and noise of the raters, and the correlation of an automatic score with the true fidelity; so the expected result with honest raters is known. Rules fixed in advance decide which raters are included."
+_ABOUT = f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Simulated are the fidelity of each target (PFI, persona fidelity index), the bias (severity) and noise of the raters, and the correlation of an automatic score with the true fidelity; so the expected result without careless raters is known. Rules fixed in advance decide which raters are included."
 
 
 def study_part(settings: TourSettings) -> TourStop:

@@ -217,7 +217,7 @@ def find_median_length(
 ) -> MedianLength:
     """The length at which half of a model's last answers are correct, with few calls; or continue the search with these settings.
 
-    Searches are independent and made at the same time; their calls are put together at the end.
+    Searches are independent and run at the same time; their calls are pooled at the end.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
 
 
 def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str | os.PathLike[str]]) -> Samples:
-    """The games that came back from a page, judged again number by number; the practice round does not count.
+    """The games that people sent back from a page, scored again; the practice round is excluded.
 
     Parameters
     ----------

@@ -314,7 +314,7 @@ class TrackResult(Result):
 
 
 def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
-    """How long each player lasts, from games wherever they are.
+    """Correct answers of each player before the first error, from games in files or folders.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def length_section(found: MedianLength) -> Section:
 
 
 _LENGTH_METHOD = (
-    "A call shows a whole sequence in one prompt and asks for the last answer. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
+    "Each call shows a whole sequence in one prompt; only the last answer is requested. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
     "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M, if lengths are not given. The interval is credible, of level {level:.0%}. Calls of all "
     "searches are pooled. A refusal, an empty reply or one that was cut off counts as wrong; a sequence that does not fit into the context window does not count."
 )
@@ -126,10 +126,10 @@ _METHOD = (
     "Intervals have level {level:.0%}. Those of the average and the violation rate are score intervals clustered by sequence (a profile likelihood interval where a part of the average is assumed); those of the standard deviation and "
     "the median come from a cluster bootstrap over sequences. Where all games ended in the same turn, the interval of the average is that of a constant hazard. "
     "The largest and the smallest describe these games and have no interval. Where more than half of the games reach the end, the median is above the range.\n\n"
-    "Kinds of errors: the last column gives the shares among wrong random guesses in the same turns. A kind that is as frequent as among guesses says nothing "
+    "Kinds of errors: the last column gives the shares among wrong random guesses in the same turns. A kind of error that is as frequent as among random guesses gives no information "
     "about the cause.\n\n"
-    "“random (exact)” is the exact expectation for a player that says one of the numbers seen; its interval is the range in which the average of one "
-    "run lies. It is not the strongest simple baseline: on the mode, always saying the largest number gives 14 correct answers."
+    "“random (exact)” is the exact expectation for a player that answers with a random one of the numbers shown; its interval is the range in which the average of one "
+    "run lies. It is not the strongest simple baseline: on the mode, a player that always answers with the largest number gives 14 correct answers."
 )
 
 
@@ -159,7 +159,7 @@ def _survival(results: TrackResult, board: Board) -> TableBlock:
     columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
     columns += ["Games", "Interrupted", "Without an answer"]
     return TableBlock(
-        columns, rows, "Correct answers where games were interrupted: restricted mean, and bounds of the average."
+        columns, rows, "Correct answers if games were interrupted: restricted mean, and bounds of the average."
     )
 
 
@@ -195,7 +195,13 @@ def _accuracy(results: TrackResult, board: Board) -> TableBlock:
         one = row.accuracy
         rest: list[Cell] = [one.overall, one.after_right, one.after_wrong] if goes_on else []
         rows.append([row.model, row.solver, one.share_changed, one.changed, one.unchanged, *rest])
-    columns = ["Player", "Solver", "Share of turns with a new answer", "Accuracy there", "Accuracy in other turns"]
+    columns = [
+        "Player",
+        "Solver",
+        "Share of turns with a new answer",
+        "Accuracy in these turns",
+        "Accuracy in other turns",
+    ]
     columns += ["Accuracy of all turns", "After a correct answer", "After a wrong answer"] if goes_on else []
     return TableBlock(columns, rows, "Accuracy by turn, of the turns that were answered.")
 
@@ -253,7 +259,7 @@ def _restricted(row: TrackRow) -> Cell:
 
 _REASONING_METHOD = (
     "Reasoning tokens per turn: all reasoning tokens of the games over all turns that were asked, with a t interval clustered by sequence. The tokens are those that the server "
-    "counted. “Dropped”: the model reads its earlier answers, not the reasoning before them, so it has to work out the state anew in each turn. “Kept”: it also reads "
+    "counted. “Dropped”: the model reads its earlier answers, not the reasoning before them, so it has to compute the state again in each turn. “Kept”: it also reads "
     "its earlier reasoning, which makes the state explicit. Models that reason more differ in other ways too: only rows of one model with different settings show what reasoning "
     "itself changes."
 )
@@ -278,7 +284,7 @@ def _usage_section(results: TrackResult) -> Section:
     ]
     text = (
         "An answer in its brackets takes 5 to 10 tokens. A model that writes more, or reasons before it answers, may keep the state in writing: its results "
-        "then describe explicit tracking, whatever the solver."
+        "then describe explicit tracking, for any solver."
     )
     return Section(
         "Tokens used",

@@ -92,9 +92,9 @@ def play_human(
     seed: int | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> Samples | None:
-    """Play one game in the terminal, or continue the one that `name` left; None when it is left again.
+    """Play one game in the terminal, or continue the unfinished game of `name`; None if it is interrupted again.
 
-    The game is added to ``samples.csv`` in `folder`, and all games there are returned. An input that is no number is asked for again:
+    The game is added to ``samples.csv`` in `folder`, and all games there are returned. If the input is not a number, the question is repeated:
     a typing error says nothing about memory.
 
     Parameters

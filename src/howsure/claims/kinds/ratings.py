@@ -166,6 +166,6 @@ def _least_epsilon(
     sentence = (
         f"The claim {verb} {least:.2f}."
         if least > 0
-        else "The claim holds for every ε, also 0: the judge beats most raters."
+        else "The claim holds for every ε, including 0: the judge is closer than most raters."
     )
     return [TippingPoint("margin ε", least, sentence)]

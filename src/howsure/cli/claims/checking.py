@@ -28,7 +28,10 @@ ClaimsFile = Annotated[
     Path, typer.Argument(metavar="CLAIMS", help="YAML: one line per claim, and changes of choices.", show_default=False)
 ]
 Replicates = Annotated[int, typer.Option(min=20, help="Replicates: bootstrap samples per specification.")]
-Most = Annotated[int, typer.Option(min=1, help="The most specifications per claim; of more, a sample is computed.")]
+Most = Annotated[
+    int,
+    typer.Option(min=1, help="Largest number of specifications per claim; if there are more, a sample is computed."),
+]
 
 _SLOW = 20  # seconds from which the estimated time is told
 
@@ -52,7 +55,7 @@ def check(
     ] = None,
     planned: Annotated[
         Path | None,
-        typer.Option(help="Plan: as `claims plan` wrote it; was all done as planned?", show_default=False),
+        typer.Option(help="Plan: file of `claims plan`; checks whether the analysis followed it.", show_default=False),
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -63,7 +66,7 @@ def check(
     First the list of choices is printed, then the verdict of each claim: holds in all, holds in most (and which choice changes it), does not hold, or cannot
     tell. Writes claims.csv, specifications.csv, effects.csv, interactions.csv, tipping_points.csv, choices.csv, claims.json, the charts and
     claims_report.html. With -o, finished fits of capability scales are kept in the folder `unfinished` there until the end: after an interruption the same
-    command goes on from them.
+    command continues from them.
     """
     from howsure.claims.checking import check as check_claims
     from howsure.claims.checking import choices_of, estimated_seconds
@@ -168,7 +171,7 @@ def _print(result: ClaimCheck, console: Console) -> None:
                 f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications (in brackets: of those with the default option)."
                 + (f" Interactions: {pairs}." if pairs else "")
             )
-            console.table("What moves the result", columns, rows, caption)
+            console.table("Effects of the options", columns, rows, caption)
     console.say(NOT_PROBABILITIES)
 
 
@@ -272,7 +275,11 @@ def verify(
     output.console.table(
         "Verification", ("part", "result", "what differs"), rows, "Numbers agree within a relative 1e-9."
     )
-    output.console.say("Equal: the certificate is found again." if found.is_equal else "Not equal: see what differs.")
+    output.console.say(
+        "Equal: the recomputed certificate is the same."
+        if found.is_equal
+        else "Not equal: the differences are listed above."
+    )
     output.console.json(found.as_dict())
     if output.out:
         output.console.wrote(found.save(output.out))
@@ -290,7 +297,7 @@ def coverage(
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets: per cause.")] = 200,
     seed: Seed = 0,
 ) -> None:
-    """How often is the choice that matters named first, and how often are the verdicts right, on simulated runs?
+    """How often is the important choice named first, and how often are the verdicts right, in simulated data?
 
     In each simulated data set one choice matters: runs cut at a limit, the source of human times, or the weights.
     """

@@ -44,7 +44,8 @@ def gate(
         float, typer.Option(help="Margin: the largest drop of the mean score that is acceptable.")
     ] = 0.02,
     suite: Annotated[
-        Path | None, typer.Option(help="YAML: which evals are judged, with margins of their own.", show_default=False)
+        Path | None,
+        typer.Option(help="YAML file: which evals are tested, each with its own margin.", show_default=False),
     ] = None,
     level: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals: here of one-sided limits.")
@@ -52,14 +53,14 @@ def gate(
     cluster: Cluster = "task",
     cannot_tell: Annotated[
         str | None,
-        typer.Option(help="End with the exit code of ship or block where the data cannot tell.", show_default=False),
+        typer.Option(help="Use the exit code of ship or block if the verdict is 'cannot tell'.", show_default=False),
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the verdict as Markdown, for a pull request.", show_default=False)
     ] = None,
     history: Annotated[
         Path | None,
-        typer.Option(help="Add the verdict to this file, or show it where no inputs are given.", show_default=False),
+        typer.Option(help="Add the verdict to this file; without inputs, show the file.", show_default=False),
     ] = None,
     commit: Annotated[
         str | None, typer.Option(help="For the history. [default: GITHUB_SHA, or git's HEAD]", show_default=False)
@@ -113,7 +114,7 @@ def gate(
     is_open = result.verdict == "cannot tell" and cannot_tell is not None
     code = EXIT_CODES["ship" if cannot_tell == "ship" else "block"] if is_open else result.exit_code
     if is_open:
-        output.console.notes([f"The data cannot tell; it ends as {cannot_tell}, as asked (--cannot-tell)."])
+        output.console.notes([f"The verdict is 'cannot tell'; the exit code is that of {cannot_tell} (--cannot-tell)."])
     if code:
         raise SystemExit(code)
     return None
@@ -198,7 +199,7 @@ def _show_history(path: Path, output: Output) -> None:
     result = read_history(path)
     rows = [(r.position, r.time, r.commit[:12], r.eval, r.verdict, r.candidate, r.difference) for r in result.rows]
     columns = ("run", "time", "commit", "eval", "verdict", "candidate", "candidate − base")
-    output.console.table("History of the gate", columns, rows, f"The chain of {rows[-1][0]} runs is whole.")
+    output.console.table("History of the gate", columns, rows, f"The chain of {rows[-1][0]} runs is complete.")
     finish(result, output, "history", "How did the candidates develop?")
 
 
@@ -226,7 +227,7 @@ def watch(
     ] = None,
     margin: Annotated[float, typer.Option(min=0, help="Margin: smaller differences do not matter.")] = 0.0,
     precision: Annotated[
-        float | None, typer.Option(help="Half the width at which a number is known well enough.", show_default=False)
+        float | None, typer.Option(help="Half-width of the interval that is precise enough.", show_default=False)
     ] = None,
     scorer: Annotated[
         str | None, typer.Option(help="Inspect: which scorer, or scorer.key.", show_default=False)
@@ -237,8 +238,8 @@ def watch(
 ) -> None:
     """Confidence sequences of evals while they run: look as often as you like.
 
-    Each interval holds at all looks together, so an eval may be stopped as soon as its question is decided. A unit is an item
-    with all its repeats; units count in an order that was random before the run, and a finished unit waits for those before it.
+    Each interval is valid at all looks together, so an eval may be stopped as soon as its question is decided. A unit is an item
+    with all its repeats; units are counted in a random order that was fixed before the run, and a finished unit is counted after those before it.
     Ends when no log is being written any more. With -o writes watch.csv and watch_differences.csv.
     """
     from howsure.evals.stopping import watch as look
@@ -265,7 +266,7 @@ def watch(
         output.console.wrote(result.save(output.out))
 
 
-_CAPTION = "Confidence sequences: they hold at all looks together. In order: finished units that wait for no other."
+_CAPTION = "Confidence sequences, valid at all looks together. In order: finished units without an unfinished unit before them."
 
 
 def _contents(result: Watch, level: float) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
@@ -345,9 +346,9 @@ def overview(
     target: Annotated[float, typer.Option("--power", help="Power: for the number of items needed.")] = 0.8,
     seed: Seed = 0,
 ) -> None:
-    """What is in the logs, which differences they support, which they do not decide, and what to be careful about.
+    """Contents of the logs, differences that the data support, differences that they do not decide, and warnings.
 
-    howsure LOGS is short for howsure overview LOGS. Every pair of models is a claim; all are tested together (Holm), so the probability that any
+    howsure LOGS is short for howsure overview LOGS. Every pair of models gives one claim; all claims are tested together (Holm), so the probability that any
     supported claim is wrong is at most 5 %. Writes overview.csv (the claims), contents.csv, warnings.csv, overview.json, the charts and a report.
     """
     from howsure.evals.overviews import overview as look
@@ -360,7 +361,7 @@ def overview(
     if result.claims:
         say(_paragraph(f"What they support ({result.tested})", [*result.standings, *_lines(result.supported)]))
         if result.undecided:
-            say(_paragraph("What they do not decide, and what it would take", _lines(result.undecided)))
+            say(_paragraph("What they do not decide, and how many items would decide it", _lines(result.undecided)))
     else:
         lines = result.mean_lines[:_MOST_LINES]
         left = len(result.mean_lines) - len(lines)
@@ -411,7 +412,7 @@ def items(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Every item: success by model, what changed between two models, and items whose key may be wrong.
+    """All items: success of each model, differences between two models, and items whose key may be wrong.
 
     Prints the saturation of each eval, the flips between A and B, and the items that better models solve significantly less often.
     Writes items.csv (one row per item), item_scores.csv (per item and model, with links to transcripts), saturation.csv,
@@ -434,7 +435,7 @@ def items(
         for row in result.evals.iter_rows(named=True)
     ]
     columns = ("eval", "items", "highest", f"its mean [{level:.0%}]", "never solved", "always solved", "informative")
-    caption = "Informative: some attempts score above 0.5 and others do not. Only such items can tell models apart."
+    caption = "Informative: some attempts score above 0.5 and others do not. Only such items contain information about differences between models."
     output.console.table("Saturation", columns, rows, caption)
     only_a, only_b = result.flips
     is_several = len(result.evals) > 1  # items of one name may be in several evals
@@ -461,7 +462,9 @@ def items(
     ]
     caption = f"{len(suspects):,} items that better models solve significantly less often (false discovery rate {1 - level:.0%})."
     if rows:
-        output.console.table("Look at these keys", ("item", "success", "discrimination", "p, corrected"), rows, caption)
+        output.console.table(
+            "Items whose key may be wrong", ("item", "success", "discrimination", "p, corrected"), rows, caption
+        )
     finish(result, output, "items", "Which items?")
 
 
@@ -541,10 +544,10 @@ def names(
     if rows:
         caption = "Proposals: nothing was merged."
         output.console.table(
-            "Names that may be the same", ("what", "name", "may be", "differs in", "rows"), rows, caption
+            "Names that may mean the same", ("kind", "name", "may be", "differs in", "rows"), rows, caption
         )
     else:
-        output.console.say("No two names look like spellings of one.")
+        output.console.say("No two names look like variants of the same name.")
     if save:
         output.console.wrote([NameFile.of(merges).save(save)])
     output.console.json(merges)

@@ -153,7 +153,7 @@ def summary(
         output.console.table("Variance of one attempt within an eval", sources, shares)
         means = [(r.subject, r.task, r.mean, r.design, f"{r.own_weight:.2f}", r.remark) for r in pooled.rows]
         shown = ("subject", "task", f"model [{level:.0%}]", f"design-based [{level:.0%}]", "own weight", "remark")
-        caption = "Own weight: share of the eval's own mean; the rest comes from other evals. The design-based interval is the check."
+        caption = "Own weight: weight of the eval's own mean; the rest is the weight of other evals. Compare with the design-based interval."
         output.console.table("Means from one model of all scores", shown, means, caption)
         if output.out:
             output.console.wrote(pooled.save(output.out))
@@ -186,7 +186,9 @@ def compare(
     ] = None,
     pool: Annotated[
         str | None,
-        typer.Option(help="Columns whose values count as repeats instead of being held equal.", show_default=False),
+        typer.Option(
+            help="Columns whose values count as repeats, instead of being compared at equal values.", show_default=False
+        ),
     ] = None,
     cluster: Cluster = "task",
     items: ItemsAre = "sampled",
@@ -197,10 +199,10 @@ def compare(
 ) -> None:
     """Differences between models, prompts or any other runs, paired by item, with tests corrected for their number.
 
-    Two folders are compared with each other: howsure compare new/ old/. Factors that vary and are not named are held equal.
+    Two folders are compared with each other: howsure compare new/ old/. Other factors that vary are compared only at equal values.
 
     P(A > B) is the probability that the true difference is above 0. The within-item share is the share of the squared standard
-    error that more repeats (epochs) would remove; the rest needs more items. Writes compare.csv, compare.json, the charts and a
+    error that more repeats (epochs) would remove; the rest can be reduced only by more items. Writes compare.csv, compare.json, the charts and a
     report.
     """
     from howsure.evals.comparison import compare as compare_runs
@@ -230,7 +232,7 @@ def compare(
             for i in result.interactions
         ]  # fmt: skip
         columns = ("difference", "change with", "held", f"interaction [{level:.0%}]", "p", f"p ({correction})", "items")
-        caption = "How much the difference in the first column depends on the second factor; 0 where it does not."
+        caption = "How much the difference in the first column depends on the second factor; 0 means that it does not."
         output.console.table("Interactions", columns, rows, caption)
     if result.costs:
         costs = [
@@ -281,7 +283,7 @@ def _print_differences(
 ) -> None:
     rows = [_difference_row(pair) for pair in result.pairs]
     has_held = any(pair.held for pair in result.pairs)
-    columns: tuple[str, ...] = ("A", "B", "held", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A > B)")
+    columns: tuple[str, ...] = ("A", "B", "at", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A > B)")
     columns = (*columns, "items", "clusters", "within-item share", "test")
     together = "task" if cluster == "none" else cluster  # a pair is an item, with all its attempts
     is_unpaired = {pair.test.endswith("unpaired") for pair in result.pairs}
@@ -340,7 +342,10 @@ def power(
         typer.Option(help="Assumed correlation: of the models' success probabilities over items, without a pilot."),
     ] = 0.5,
     share_between: Annotated[
-        float, typer.Option(help="Without a pilot: share of a score's variance between items, not between repeats.")
+        float,
+        typer.Option(
+            help="Without a pilot: share of the variance of a score that is between items (the rest is between repeats)."
+        ),
     ] = 0.5,
     a: Annotated[str | None, typer.Option(help="The first of two: a model of the pilot.", show_default=False)] = None,
     b: Annotated[str | None, typer.Option(help="The second of two: a model of the pilot.", show_default=False)] = None,
@@ -425,8 +430,8 @@ def leaderboard(
 ) -> None:
     """Models in tiers, with intervals of their ranks, and the items that would separate neighbours.
 
-    All pairs are tested together, so the probability of any wrong order is at most 5 %. Tier 1 are the models that no model is
-    significantly better than: it contains the best one. Takes attempts, or published scores (model, benchmark, score): without
+    All pairs are tested together, so the probability of any wrong order is at most 5 %. Tier 1 contains the models that no model is
+    significantly better than, and so the best model. Takes attempts, or published scores (model, benchmark, score): without
     the number of items, the smallest number that gives the rounded percentages is used, and a note says so. Writes leaderboard.csv,
     leaderboard_pairs.csv, leaderboard.json, the charts and a report.
     """
@@ -455,4 +460,4 @@ def leaderboard(
         f"Test: {result.method}. Shown: {result.estimand}."
     )
     output.console.table("Leaderboard", columns, rows, caption)
-    finish(result, output, "leaderboard", "Which models can be told apart?")
+    finish(result, output, "leaderboard", "Which models differ significantly?")

@@ -75,13 +75,13 @@ def time(
         str, typer.Option(help="Lengths of tasks: stated (column minutes) or people (their timed attempts).")
     ] = "stated",
     ceiling: Annotated[
-        bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
+        bool, typer.Option("--ceiling", help="Allow a success rate below 1 at the shortest tasks (joint method).")
     ] = False,
     covariate: Covariates = None,
     limits: Limits = "scored",
     flags: Annotated[str, typer.Option(help="Runs that were flagged: scored, drop or failure.")] = "scored",
     minutes_policy: Annotated[
-        str, typer.Option(help="Where rows of a task disagree on minutes: median, first or geometric-mean.")
+        str, typer.Option(help="If the rows of a task have different minutes: median, first or geometric-mean.")
     ] = "median",
     task_table: TaskTable = None,
     weights: Annotated[
@@ -115,9 +115,9 @@ def time(
     seed: Seed = 0,
     scheduler: Scheduler = None,
 ) -> None:
-    """The length of tasks, in an expert's minutes, at which each model succeeds half of the time.
+    """The length of tasks (minutes that an expert needs) at which each model succeeds half of the time.
 
-    RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task do as well. Writes time_horizons.csv, time_horizons.json,
+    RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task can be used instead. Writes time_horizons.csv, time_horizons.json,
     task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
     """
     from howsure.horizon.time_horizon.horizons import time_horizons
@@ -290,7 +290,7 @@ def baselines(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    people: Annotated[int, typer.Option(min=1, help="How many more times can be measured.")] = 20,
+    people: Annotated[int, typer.Option(min=1, help="Number of additional times that can be measured.")] = 20,
     minutes_noise: Annotated[
         float | None,
         typer.Option(
@@ -304,9 +304,9 @@ def baselines(
     threshold: Threshold = None,
     level: Level = 0.95,
 ) -> None:
-    """How long people took, how much they differ, and whose time at which task to measure next.
+    """How long people took, how much they differ, and at which tasks to measure more times.
 
-    Rows of kind human with seconds are baselines: a score of 1 is a success after that time, everything less was given up then. Writes baseline_plan.csv,
+    Rows of kind human with seconds are baselines: a score of 1 is a success after that time, a lower score means that the person gave up at that time. Writes baseline_plan.csv,
     baseline_steps.csv, human_times.csv and baselines_report.html.
     """
     from howsure.horizon.time_horizon.durations import duration, told
@@ -486,7 +486,7 @@ def forecast(
         f"{duration(found.reached['minutes'][0])} reached",
     )
     caption = "Log density and root mean squared error of the next record, predicted from the models before it."
-    output.console.table("Shapes of growth, weighed by their back-test", columns, shapes, caption)
+    output.console.table("Shapes of growth, weighted by their back-test", columns, shapes, caption)
     past = [
         (
             *(row["date"], row["n_before"], told(row_estimate(row, level, "predicted"))),
@@ -516,10 +516,10 @@ def crossvalidate(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """How well logistic, Weibull and spline curves and the joint model predict runs that they have not seen.
+    """How well logistic, Weibull and spline curves and the joint model predict held-out runs.
 
-    Two kinds of folds: held-out cells (a model at a task that other models tried) and held-out families of tasks. A model that knows tasks wins on
-    cells; what a horizon claims is tested by families.
+    Two kinds of folds: held-out cells (a model at a task that other models tried) and held-out families of tasks. A model with task effects is better on
+    cells; held-out families test whether success can be predicted from length alone, as a horizon assumes.
     """
     from howsure.horizon.time_horizon.held_out import crossvalidate as run
     from howsure.tables import Attempts
@@ -552,8 +552,8 @@ def crossvalidate(
         (row,) = of_joint
         is_better = row["difference_high"] is not None and row["difference_high"] < 0
         output.console.say(
-            f"Runs at new families, which a horizon claims to predict: the joint model is {'better' if is_better else 'not clearly better'} than the logistic curve here "
-            f"({_with_ends(row, 'difference')}). The default model of horizon time is logistic, whatever the data; the joint model becomes the default only if it predicts new families better."
+            f"Runs at new families, which a horizon is meant to predict: the joint model is {'better' if is_better else 'not clearly better'} than the logistic curve here "
+            f"({_with_ends(row, 'difference')}). The default model of horizon time is always logistic; the joint model becomes the default only if it predicts new families better."
         )
     finish(found, output, "crossvalidate", "Held-out runs")
 
@@ -626,8 +626,8 @@ def coverage(
 
     Time horizons: 15 to 100 families, one run per task, tasks whose difficulty varies much, human times that are exact or have an error of one doubling
     of known size. The true value is the length at which the average over all tasks of that true length equals the success rate.
-    Limits: a limit cut 30 % of the runs; failures last longer, successes do, or neither, and cut runs count in each of the ways of --limits. The true value is the horizon without a limit.
-    Attempts: models as good as novices on attempts 1.5, 3 and 6; everybody at all tasks, tasks dealt out, and learners who leave a task when they can do it. Writes horizon_coverage.csv.
+    Limits: a limit cuts 30 % of the runs; failures last longer, successes last longer, or neither; cut runs are counted in each of the ways of --limits. The true value is the horizon without a limit.
+    Attempts: models as good as novices on attempts 1.5, 3 and 6; all learners try all tasks, each learner tries some tasks, or learners leave a task when they have mastered it. Writes horizon_coverage.csv.
     """
     from howsure.horizon.interval_coverage import coverage as measure
 

@@ -231,7 +231,7 @@ def learners(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """How well models of learning predict learners whom they have not seen: a constant, AFM, PFA, BKT and ours, on identical folds.
+    """How well models of learning predict held-out learners: a constant, AFM (additive factors model), PFA (performance factors analysis), BKT (Bayesian knowledge tracing) and Howsure's model, on identical folds.
 
     RUNS contain people (kind human) with numbered attempts. Each answer of a held-out learner is predicted from that learner's earlier answers. Writes
     learners.csv, learners.json, the chart and learners_report.html.
@@ -287,9 +287,9 @@ def transfer(
     order: Annotated[str, typer.Option(help="Column that says when a learner made the attempt.")] = "position",
     level: Level = 0.95,
 ) -> None:
-    """Which practice carries over to which tasks: one model of learners, tasks and skills.
+    """Transfer of practice between tasks: one model of learners, tasks and skills.
 
-    RUNS contain people (kind human) at tasks of several skills, met in an order that does not depend on how well they do. Writes transfer.csv, own_practice.csv, transfer.json, the
+    RUNS contain people (kind human) at tasks of several skills, in an order that does not depend on their performance. Writes transfer.csv, own_practice.csv, transfer.json, the
     chart and transfer_report.html.
     """
     from howsure.horizon.learning_curves.transfer import measure_transfer
@@ -297,8 +297,8 @@ def transfer(
     found = measure_transfer(reading.attempts(inputs, output.console), skill=skill, order=order, level=level)
     shown = readable(found.effects.drop("reason"))
     columns = ("practised", "tasks", "learners with it", f"effect [{level:.0%}]", f"share carried [{level:.0%}]")
-    caption = "Effect: log-odds of success per doubling of the attempts at other tasks of that skill. Share carried: that divided by the effect of a doubling of attempts at the task itself."
-    output.console.table("Which practice carries over", columns, shown.iter_rows(), caption)
+    caption = "Effect: log-odds of success per doubling of the attempts at other tasks of that skill. Share carried: this effect divided by the effect of a doubling of attempts at the task itself."
+    output.console.table("Transfer of practice", columns, shown.iter_rows(), caption)
     finish(found, output, "transfer", "Transfer of practice")
 
 
@@ -321,7 +321,7 @@ def benchmarks(
     output: Output,
     level: Level = 0.95,
 ) -> None:
-    """Where NAME orders models otherwise than other benchmarks do, and in which domains.
+    """Where NAME and other benchmarks order models differently, and in which domains.
 
     Writes benchmarks.csv (rank correlations, by domain), reversed_pairs.csv, benchmarks.json, the chart and benchmarks_report.html.
     """
@@ -367,7 +367,7 @@ def benchmarks(
 @app.command(epilog="Example: howsure horizon failures examples/horizon/name_attempts.csv -o failures")
 @verb
 def failures(inputs: Inputs, reading: Reading, output: Output, level: Level = 0.95) -> None:
-    """What went wrong: how often each mode of failure occurs among the wrong answers of models and of novices.
+    """How often each mode of failure occurs among the wrong answers of models and of novices.
 
     RUNS are tables of attempts that `howsure horizon run` and `howsure horizon collect` wrote. Writes failures.csv, wrong_answers.csv (the most frequent ones, where answers were
     kept), failures.json, the chart and failures_report.html.
@@ -400,11 +400,11 @@ def size(
     tasks: Annotated[str, typer.Option(help="Number of tasks: all to try, with commas.")] = "20,50,100,200",
     tasks_per_learner: Annotated[
         int | None,
-        typer.Option(min=1, help="Deal each novice this many of the tasks. [default: all]", show_default=False),
+        typer.Option(min=1, help="Number of tasks that each novice gets. [default: all]", show_default=False),
     ] = None,
     mastery: Annotated[
         int | None,
-        typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
+        typer.Option(min=1, help="Novices leave a task after this number of successes in a row.", show_default=False),
     ] = None,
     attempts: Annotated[int, typer.Option(min=2, help="Attempts at each task, per novice.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
@@ -418,7 +418,7 @@ def size(
 ) -> None:
     """How many learners and tasks a study needs, by simulation.
 
-    Each learner tries each task, unless tasks are dealt out (--tasks-per-learner, as `howsure horizon page --learners` does). Writes size.csv, size.json, the chart and size_report.html.
+    Each learner tries each task, unless each gets only some of the tasks (--tasks-per-learner, as `howsure horizon page --learners` does). Writes size.csv, size.json, the chart and size_report.html.
     """
     from howsure.horizon.attempt_horizon.study_size import size_study
 
@@ -453,7 +453,7 @@ def size(
     told = (
         f"The fewest answers for ± {width:.0%}: {best.n_learners} learners, each at {best.n_dealt} of {best.n_tasks} tasks."
         if best
-        else f"None of these reaches ± {width:.0%}."
+        else f"None of these designs reaches ± {width:.0%}."
     )
     columns = ("tasks", "learners", "tasks per learner", "learners × tasks", "interval")
     output.console.table(f"Precision of a horizon of {horizon:g} attempts", columns, rows, told)

@@ -52,7 +52,7 @@ def tasks(
     domain: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this domain; may be repeated. everyday: twelve of daily life; all: all. By default NAME's five.",
+            help="Only this domain; may be repeated. everyday: the twelve domains of daily life; all: all domains. [default: the five of NAME]",
             show_default=False,
         ),
     ] = None,
@@ -70,7 +70,7 @@ def tasks(
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
-    """Write a suite of tasks, each a generator of fresh instances, or check and look at one."""
+    """Write a suite of tasks, each of which generates fresh instances; or check and show an existing suite."""
     from howsure.errors import OptionError
     from howsure.horizon import task_bank
     from howsure.horizon.task_bank import make_tasks, read_tasks, task_schema, write_tasks
@@ -80,7 +80,7 @@ def tasks(
         Console(is_json=True).json(task_schema())
         return
     if suite and (domain or out):
-        raise OptionError("A suite is read as it is: leave out --domain and -o.")
+        raise OptionError("A suite is read as it is: omit --domain and -o.")
     added = [task_bank.add_domain(path) for path in add_domain or ()]
     named = domain or added or list(task_bank.DOMAINS)
     groups = {"everyday": task_bank.EVERYDAY, "all": task_bank.all_domains()}
@@ -160,7 +160,7 @@ def run(
         bool,
         typer.Option(
             "--feedback",
-            help="All attempts at a task in one conversation; after each answer the model is told whether it was right.",
+            help="All attempts at a task in one conversation; the model learns after each answer whether it was right.",
         ),
     ] = False,
     show_answers: Annotated[
@@ -175,7 +175,7 @@ def run(
 
     Writes attempts.csv and runs.jsonl (scored attempts, for the other verbs), replies.csv (every attempt, its tokens, and why one has no score),
     review.csv (texts that somebody has to read) and run.json. Logs are in DIR/logs, for `inspect view`; replies are kept in DIR/cache, so that nothing is
-    asked twice, whatever judge is named. Exit code 1 says that a server failed and attempts are missing.
+    asked twice, even with another judge. Exit code 1 means that a server failed and attempts are missing.
     """
     asked = asking.into(output)
     tasks = read_suite(suite, domain)
@@ -256,10 +256,13 @@ def page(
         bool, typer.Option("--judged", help="Include tasks that a person must score; they give no feedback.")
     ] = False,
     timed: Annotated[
-        bool, typer.Option("--timed", help="Measure how long people who know the tasks need: start, give up, success.")
+        bool,
+        typer.Option(
+            "--timed", help="Measure how long experts need for each task: time from start to success or to giving up."
+        ),
     ] = False,
     keep_answers: Annotated[
-        bool, typer.Option("--keep-answers", help="Ask people to agree that their answers are kept as typed.")
+        bool, typer.Option("--keep-answers", help="Ask people for consent to store their answers as typed.")
     ] = False,
     show_answers: Annotated[
         bool,
@@ -273,8 +276,8 @@ def page(
 ) -> None:
     """A page on which people attempt tasks several times and learn after each answer whether it was right.
 
-    One HTML file that needs no network. Beside it is the key, which says which tasks it shows. Keep it: answers cannot be scored without it. Mail
-    the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back. With --timed each task is done once, until the answer is right or the person gives up:
+    One HTML file that needs no network. The key, in the same folder, says which tasks the page shows. Keep it: answers cannot be scored without it. Mail
+    the page, or use `howsure serve`; `howsure horizon collect` reads the answers. With --timed each task is done once, until the answer is right or the person gives up:
     `howsure horizon baselines` and `howsure horizon time --human-times people` take these times.
     """
     from howsure.horizon.novices.pages import make_pages
@@ -390,8 +393,8 @@ def review(
 ) -> None:
     """Texts that a person must score: a page for reviewers, and their scores → the table of attempts.
 
-    FOLDER holds review.csv: texts without their writers' names. `howsure horizon review FOLDER --page review.html` writes a page on which people score them; `howsure horizon review
-    FOLDER answers/ --page review.html -o scored` reads what comes back. Or reviewers fill in a column score of review.csv. Several scores of one text are averaged. Writes the same files as `run` or
+    FOLDER contains review.csv: texts without the names of their authors. `howsure horizon review FOLDER --page review.html` writes a page on which people score them; `howsure horizon review
+    FOLDER answers/ --page review.html -o scored` reads their answers. Or reviewers fill in a column score of review.csv. Several scores of one text are averaged. Writes the same files as `run` or
     `collect`, with these scores.
     """
     from howsure.horizon.reviewing import add_reviews, write_review_pages
@@ -402,7 +405,7 @@ def review(
         output.console.wrote(write_review_pages(folder, page, n_reviewers=reviewers, n_readings=readings))
         return
     if reviewers or readings:
-        raise OptionError("--reviewers and --readings are for writing pages; leave them out here.")
+        raise OptionError("--reviewers and --readings are for writing pages; omit them here.")
     if page is None and len(reviews) > 1:
         raise OptionError("Give one table of reviews, or the answers to a page with --page.")
     if not output.out:
@@ -410,7 +413,7 @@ def review(
     scored = add_reviews(folder, reviews if page else reviews[0], pages=page)
     output.console.notes(scored.provenance.notes)
     output.console.say(
-        f"{len(scored.review)} texts still wait for a score. Attempts with a score: {len(scored.attempts):,}."
+        f"{len(scored.review)} texts do not have a score yet. Attempts with a score: {len(scored.attempts):,}."
     )
     output.console.json(scored.as_dict())
     output.console.wrote(scored.save(output.out))
@@ -449,16 +452,16 @@ def simulate(
     ] = 0.85,
     tasks_per_learner: Annotated[
         int | None,
-        typer.Option(min=1, help="Deal each novice this many of the tasks. [default: all]", show_default=False),
+        typer.Option(min=1, help="Number of tasks that each novice gets. [default: all]", show_default=False),
     ] = None,
     mastery: Annotated[
         int | None,
-        typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
+        typer.Option(min=1, help="Novices leave a task after this number of successes in a row.", show_default=False),
     ] = None,
     rehearse: Annotated[
         Path | None,
         typer.Option(
-            help="Fill in this page, or the pages of this folder, that `howsure horizon page` wrote; of the other options --learners (for a page for everyone), --sameness and --seed count.",
+            help="Fill in this page, or the pages of this folder, that `howsure horizon page` wrote; of the other options only --learners (for a page for everyone), --sameness and --seed are used.",
             show_default=False,
         ),
     ] = None,

@@ -50,10 +50,10 @@ def predict(
         ),
     ] = None,
 ) -> None:
-    """Scores to expect of a model, whether it was tested or not.
+    """Expected scores of a model, on benchmarks with and without a score.
 
     The expected score has a confidence interval; a score that would be observed has a prediction interval, which adds the noise of one score. Related scores
-    count: of the same family, organisation and time, and of the model on other benchmarks. Writes predictions.csv and predictions.json.
+    are used: of the same family, organisation and time, and of the model on other benchmarks. Writes predictions.csv and predictions.json.
     """
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
@@ -90,7 +90,7 @@ def validate(
 ) -> None:
     """How well `predict` predicts scores that it has not seen.
 
-    Held out are random scores, new models and later models. Compared with the curves alone and with the preset paper; coverage of the prediction intervals.
+    Random scores, new models and later models are held out. Compared with the curves alone and with the preset paper; coverage of the prediction intervals.
     Writes heldout_errors.csv, heldout_coverage.csv and heldout.json.
     """
     from howsure.stitch.sensitivity.heldout import validate as hold_out
@@ -135,14 +135,14 @@ def forecast(
         str, typer.Option(help="Validate with a refit on the scores from before this day.")
     ] = "2024-07-01",
     reach: Annotated[
-        float, typer.Option("--saturation", help="A benchmark is saturated where the frontier scores this.")
+        float, typer.Option("--saturation", help="A benchmark is saturated when the frontier reaches this score.")
     ] = 0.5,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
     """Forecast of the frontier, with its uncertainty.
 
-    The best model by each month never falls below today's best; its interval includes the uncertainty of the capabilities. The validation compares earlier forecasts with
+    The highest capability so far never falls; its interval includes the uncertainty of the capabilities. The validation compares earlier forecasts with
     what happened, for each number of months ahead, next to a line and "no change".
 
     Writes forecast.csv, frontier.csv, saturation.csv, validation_horizons.csv and further validation tables, forecast.json and the charts.
@@ -259,7 +259,7 @@ def progress(
     ] = False,
     level: Level = 0.95,
 ) -> None:
-    """How much is more compute, how much better algorithms.
+    """How much of the progress comes from compute, and how much from better algorithms.
 
     Writes progress.csv, compute_needed.csv, fixed_compute.csv and more tables, progress.json and the charts.
     """
@@ -288,13 +288,13 @@ def map_horizons(
     names: Annotated[
         Path | None,
         typer.Option(
-            help="A file of names, as `howsure names --save` writes it: which are the same.", show_default=False
+            help="File that says which names mean the same, as `howsure names --save` writes it.", show_default=False
         ),
     ] = None,
 ) -> None:
     """Time horizons by capability.
 
-    A regression of published horizons on capability, and how well it predicts families it has not seen.
+    A regression of published horizons on capability, and how well it predicts held-out families.
 
     Writes horizon_map.csv (a horizon for every model of the scale), horizon_points.csv, horizon_map.json and the chart.
     """
@@ -384,9 +384,9 @@ def check(
     models: Annotated[int, typer.Option("-n", "--models", min=1, help="Number of models: those to draw.")] = 20,
     seed: Seed = 0,
 ) -> None:
-    """Random models for you to judge, and scores that do not fit.
+    """Random models whose order you can check, and scores that do not fit.
 
-    Single scores, organisations and dates on a benchmark beside what all other scores say (contamination, differential functioning), and benchmarks that order models differently.
+    Compares single scores, organisations and dates on a benchmark with predictions from all other scores (contamination, differential functioning), and lists benchmarks that order models differently.
     Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
     check_supports.csv, check_groups.csv, check_benchmarks.csv, check.json, the charts and a report.
     """
@@ -437,7 +437,7 @@ def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -
         for r in rows
     ]  # fmt: skip
     columns = ("ahead", "forecast", "cut-offs", "mean absolute error", "bias", f"covered by {level:.0%}", "width")
-    console.table("Earlier forecasts of the frontier, compared with what came", columns, cells)
+    console.table("Earlier forecasts of the frontier, compared with later data", columns, cells)
 
 
 def _tell_validation(frame: pl.DataFrame, used: str, level: float, console: Console) -> None:

@@ -80,9 +80,9 @@ def update(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """What moved with a newer table, and why.
+    """Changes of the estimates with a newer table, and their reasons.
 
-    The newer table is fitted as the older one was. A change has two parts: the model's own new scores, and curves of benchmarks that moved. With -o, writes the new fit (as `fit` does) with update.csv, update_scores.csv, update_benchmarks.csv,
+    The newer table is fitted as the older one was. A change has two parts: the effect of the model's own new scores, and the effect of changed curves of benchmarks. With -o, writes the new fit (as `fit` does) with update.csv, update_scores.csv, update_benchmarks.csv,
     update.json, the chart and a report; give OLD as the folder to update in place.
     """
     from howsure.stitch.updating import LEAST_CHANGE
@@ -265,7 +265,7 @@ def gaps(
     best = found.new_benchmarks.row(0, named=True)
     gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level).map(lambda share: 100 * share)
     output.console.say(
-        f"Capabilities at which benchmarks are missing: {ranges}. A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}; "
+        f"Capabilities at which benchmarks are missing: {ranges}. A new benchmark would give most information about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}; "
         f"it would narrow their standard error by {gain} %.\n"
     )
     cells = [
@@ -301,7 +301,7 @@ def growth(
 ) -> None:
     """Growth of the frontier under different rules.
 
-    The presets seed, paper and default, in their own units and in one, and why the numbers differ. Writes growth.csv, growth.json and a report.
+    Compares the presets seed, paper and default, in their own units and in a common unit, and explains why the numbers differ. Writes growth.csv, growth.json and a report.
     """
     from howsure.stitch.growth_rates import growth as compare
 
@@ -334,7 +334,7 @@ def run_all(
 ) -> None:
     """Every analysis of a table into one report with one summary.
 
-    Explore, fit, forecast, lag, progress, growth, domains, gaps, robustness, check. What the table does not allow is skipped with its reason. With -o, each analysis writes into its own folder, and all_report.html
+    Explore, fit, forecast, lag, progress, growth, domains, gaps, robustness, check. An analysis that the table does not allow is skipped, with the reason. With -o, each analysis writes into its own folder, and all_report.html
     contains them all.
     """
     from howsure.stitch.whole_run import run_all as run_every

@@ -282,7 +282,7 @@ def score(
 ) -> None:
     """Place new models on a finished scale.
 
-    The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
+    The parameters of the benchmarks do not change; the interval includes their uncertainty. Their names are matched without regard to case, spaces and punctuation.
     Scores to expect on the other benchmarks are predicted. Writes placed.csv, placed_predictions.csv and placed.json.
     """
     scale = load_scale(folder)
@@ -318,7 +318,7 @@ def next_benchmark(
 ) -> None:
     """Which benchmarks to run next.
 
-    What a score on each would add to what is known of the model's capability; and which few benchmarks together say most about its scores on all others.
+    How much a score on each benchmark would narrow the estimate of the model's capability, and which few benchmarks together predict its other scores best.
     Writes next.csv, next_together.csv and next.json.
     """
     scale = load_scale(folder)
@@ -369,7 +369,7 @@ def traits(
 ) -> None:
     """Is there a second dimension, and does it improve predictions?
 
-    Loadings and traits of a fit in two dimensions with intervals, a proposed name, held-out errors beside those of one dimension, and whether it is the same over organisations and time.
+    Loadings and traits of a fit in two dimensions with intervals, a proposed name, held-out errors of one and of two dimensions, and whether the second trait is the same over organisations and time.
     Writes traits_benchmarks.csv, traits_models.csv, traits_validation.csv, traits_invariance.csv, traits.json, the charts and a report.
     """
     from howsure.stitch.sensitivity.second_trait import traits as look
@@ -443,7 +443,7 @@ def coverage(
     departure: Annotated[
         list[str] | None,
         typer.Option(
-            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, organisations alike, unpublished scores, or all; may be repeated.",
+            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, organisations alike (correlated scores), unpublished scores, or all; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -459,7 +459,7 @@ def coverage(
 ) -> None:
     """How often the intervals contain the true value, by simulation.
 
-    Of capabilities, differences, ranks and held-out scores, and whether P(A > B) is calibrated; also where an assumption does not hold.
+    For capabilities, differences, ranks and held-out scores; also whether P(A > B) is calibrated, and what happens if an assumption does not hold.
     Writes coverage.csv and capability_coverage.json.
     """
     from howsure.stitch.cleaning import prepare_scores
@@ -530,7 +530,7 @@ def _tell_scale(scale: Scale, console: Console) -> None:
     )
     if (reference := settings["reference"]) != "none":
         who = "all models" if reference == "all" else f"{len(reference)} models"
-        unit += f"; {who} hold the unit in refits"
+        unit += f"; {who} fix the unit in refits"
     console.table(
         "Models", columns, models, f"{first_of(len(scale.models))} Preset {settings['preset']}, {unit}.".strip()
     )

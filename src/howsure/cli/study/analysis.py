@@ -44,7 +44,7 @@ def analyze(
         Path | None,
         typer.Option(
             "--rater-table",
-            help="What is known of raters. [default: raters.csv beside the ratings]",
+            help="Table with information about raters. [default: raters.csv in the folder of the ratings]",
             show_default=False,
         ),
     ] = None,
@@ -214,9 +214,9 @@ def reliability(
     cluster: ItemCluster = None,
     level: Level = 0.95,
 ) -> None:
-    """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
+    """All coefficients of agreement for a table of ratings, with intervals, and which one to report.
 
-    Values may be numbers or text. Which coefficient to report follows from the scale and from who the raters are. Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
+    Values may be numbers or text. Which coefficient to report depends on the scale and on the design of the study. Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.agreement import reliability as compute
@@ -286,9 +286,9 @@ def plan(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """What a design can show, before anyone rates, and what it cannot.
+    """Before anyone rates: what a design can show, and what it cannot.
 
-    Draws thousands of such studies if all is as assumed, when the model's scores are unrelated to fidelity, and if there is no effect at all, and
+    Simulates thousands of such studies in three scenarios (all is as assumed; the model's scores are unrelated to fidelity; there is no effect at all), and
     judges each by the criteria. Writes plan.csv, plan_criteria.csv, plan.json, the charts and plan_report.html.
     """
     from howsure.study.planning.design import parse_design
@@ -416,7 +416,7 @@ def stop(
         Path, typer.Argument(help="All ratings so far, raters in the order in which they finished.", show_default=False)
     ],
     output: Output,
-    max_raters: Annotated[int, typer.Option(min=2, help="Raters that are planned at most.", show_default=False)],
+    max_raters: Annotated[int, typer.Option(min=2, help="Largest planned number of raters.", show_default=False)],
     require: Annotated[
         list[str] | None,
         typer.Option(help='A criterion, as in "difference:quality:A:B >= 0"; may be repeated.', show_default=False),
@@ -436,7 +436,7 @@ def stop(
     ] = None,
     level: Level = 0.95,
 ) -> None:
-    """May a live study stop? Look after every rater: errors stay at their level over all looks.
+    """May a running study stop? You may look after every rater: the error rates are valid over all looks together.
 
     Statistics: mean:DIMENSION[:SYSTEM], difference:DIMENSION:A:B, share:DIMENSION:CATEGORY[:SYSTEM], and reliability:DIMENSION at planned looks. Exit code 0: decided, 1: continue.
     Writes criteria.csv, items.csv (which items need a rating next) and study_stop.json.

@@ -50,7 +50,7 @@ def build(
     """Build one blind page per rater, and the sealed key that stays with you.
 
     Orders and slots come from the study's seed and are balanced over raters. key.json says which response was which; only you may
-    read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
+    read it, and every page contains its SHA-256. Mail the pages, or use `howsure serve`.
     """
     from howsure.study.item_studies import read_study
     from howsure.study.packet.building import build as build_packet
@@ -59,7 +59,7 @@ def build(
         raise OptionError("Name the folder for the pages and the key: -o packet.")
     is_form = format != "html"
     if one_page and raters and raters > 1:
-        raise OptionError(f"--one-page makes one page for all; leave out --raters {raters}.")
+        raise OptionError(f"--one-page makes one page for all; omit --raters {raters}.")
     packet = build_packet(
         read_study(study),
         n_raters=raters,
@@ -112,7 +112,7 @@ def init(
     output: Output,
     preset: Annotated[str, typer.Option(help="Preset: persona, likert, pairwise, ranking or labels.")] = "persona",
 ) -> None:
-    """Write a commented study to start from; it works at once.
+    """Write an example study with comments; it can be built without changes.
 
     Writes study.yaml, its schema for editors, and words.yaml, with which the page's own words can be translated, into the folder
     (default: the current one). An existing study is never overwritten.
@@ -148,7 +148,7 @@ def check(
         typer.Option("--schema", help="Print the JSON schema: of a study, for editors; -o writes study.schema.json."),
     ] = False,
 ) -> None:
-    """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
+    """Check a study before anyone rates: problems that would reveal the conditions, bias the comparison or tire raters.
 
     Each check passes, warns or fails; the exit code is 1 if one fails. Writes check.csv and preflight.json.
     """
@@ -293,10 +293,10 @@ def collect(
         typer.Option("--anonymous", help="Random codes for raters; no comments, free texts or answers about them."),
     ] = False,
 ) -> None:
-    """Raters' files and the key → tables by kind of question; in a study of pairs + always means the target.
+    """Raters' files and the key → tables by kind of question; in a study of pairs, positive values always favour the target.
 
     Digests are verified; duplicates, files of other studies and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
-    flagged. Writes raters.csv, refused.csv, collect.json and, as far as the study asks for them, ratings.csv, categories.csv, votes.csv, rankings.csv,
+    flagged. Writes raters.csv, refused.csv, collect.json and, if the study has such questions, ratings.csv, categories.csv, votes.csv, rankings.csv,
     spans.csv, texts.csv and about_raters.csv.
     """
     if not key and not (mapping and study):
@@ -367,7 +367,9 @@ def simulate(
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, max=200, help="Number of pairs, without a study.")] = 5,
     raters: Annotated[int, typer.Option(min=1, help="Number of raters, including bots.")] = 7,
-    fidelity: Annotated[float, typer.Option(min=0, max=1, help="Mean fidelity, 0–1, of targets; 0.5 is none.")] = 0.8,
+    fidelity: Annotated[
+        float, typer.Option(min=0, max=1, help="Mean fidelity, 0–1, of the targets; 0.5 means no preference.")
+    ] = 0.8,
     spread: Annotated[float, typer.Option(min=0, help="Standard deviation of fidelity over pairs.")] = 0.1,
     correlation: Annotated[
         float, typer.Option(min=-1, max=1, help="Assumed correlation: of the model's scores with the true fidelity.")
@@ -377,7 +379,7 @@ def simulate(
     ] = 0.05,
     noise: Annotated[float, typer.Option(min=0, help="Noise: standard deviation of one rating of a pair.")] = 0.1,
     bots: Annotated[int, typer.Option(min=0, help="Raters who answer at random.")] = 0,
-    straight_liners: Annotated[int, typer.Option(min=0, help="Raters who tick the same places throughout.")] = 0,
+    straight_liners: Annotated[int, typer.Option(min=0, help="Raters who choose the same place on every page.")] = 0,
     slot_one_pickers: Annotated[int, typer.Option(min=0, help="Raters who always prefer the first response.")] = 0,
     attrition: Annotated[float, typer.Option(min=0, max=1, help="Probability that a rater stops early.")] = 0.0,
     packet: Annotated[
@@ -401,7 +403,7 @@ def simulate(
 
     if packet and (study or not output.out):
         raise OptionError(
-            "--packet brings its own study and needs a folder for the answers: leave out --study, give -o."
+            "--packet contains its own study and needs a folder for the answers: omit --study, and give -o."
         )
     key = StudyKey.read(packet / KEY) if packet else None
     if packet and key and isinstance(key.study, ItemStudy):

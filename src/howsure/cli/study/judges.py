@@ -163,7 +163,7 @@ def validate(
     epsilon: Epsilon = 0.2,
     level: Level = 0.95,
 ) -> None:
-    """Compare a judge with people: agreement on equal terms, may it replace a rater, corrected means, bias and calibration.
+    """Compare a judge with people: agreement on equal terms, whether it may replace a rater, corrected means, bias and calibration.
 
     Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
     """
@@ -330,9 +330,9 @@ def attack(
     ] = None,
     level: Level = 0.95,
 ) -> None:
-    """How far do hidden instructions, invisible characters, claims of authority and padding move judges?
+    """How much do hidden instructions, invisible characters, claims of authority and padding change judges' ratings?
 
-    With --texts, writes attacked.csv: every answer, and every answer under each attack. With judges' ratings of these, says how far each attack moved each judge; writes attacks.csv,
+    With --texts, writes attacked.csv: every answer, and every answer under each attack. With judges' ratings of these answers, estimates how much each attack changed the ratings of each judge; writes attacks.csv,
     attacks.json, the chart and attack_report.html. `howsure study judge --attacks all` does both for a study.
     """
     from howsure.study.judging.attacks import attack as measure
@@ -383,7 +383,7 @@ def drift(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Has a judge changed on frozen anchor items? Run it after every run: the alarm is valid however often you look.
+    """Has a judge changed, measured on fixed anchor items? Repeat this after every run: the alarm is valid for any number of looks.
 
     Exit code 1: alarm. Writes drift.csv, evidence.csv and drift.json.
     """
@@ -394,7 +394,7 @@ def drift(
         (row["judge"], row["dimension"], Estimate(row["shift"], row["shift_low"], row["shift_high"], state=row["shift_state"]), f"{row['evidence']:.3g}", f"run {row['alarm_at'] + baseline}" if row["alarm_at"] else "none", row["n_items"])
         for row in found.rows.iter_rows(named=True)
     ]  # fmt: skip
-    caption = f"Evidence: the capital of a gambler who bets on a change; an alarm at {found.rows['evidence_needed'][0]:.0f}. Without a change the probability of any alarm is at most {1 - level:.2g}, over all looks, judges and dimensions together."
+    caption = f"Evidence: the value of a bet on a change (a test martingale); an alarm at {found.rows['evidence_needed'][0]:.0f}. Without a change the probability of any alarm is at most {1 - level:.2g}, over all looks, judges and dimensions together."
     columns = ("judge", "dimension", "later runs − baseline", "evidence", "alarm", "items")
     output.console.table(f"Drift over {len(runs)} runs", columns, rows, caption)
     finish(found, output, "drift", "Drift of judges")
@@ -488,7 +488,7 @@ def labels(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """How many items people should label, and which: drawn with known probabilities of at least 0.05.
+    """How many items people should label, and which ones; items are drawn with known probabilities of at least 0.05.
 
     Writes labels.csv (item, stratum, probability, is_drawn, judged), samplings.csv and label_plan.json. `howsure study estimate` takes labels.csv.
     """

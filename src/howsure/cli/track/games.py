@@ -38,7 +38,9 @@ Solvers = Annotated[
         help="direct, explicit (the state is shown), cot (reasons in the reply), completion (base models), explicit+cot, explicit+completion; may be repeated.",
     ),
 ]
-NSamples = Annotated[int, typer.Option("--samples", min=1, help="Sequences to play, from number 0 on.")]
+NSamples = Annotated[
+    int, typer.Option("--samples", min=1, help="Number of sequences to play, starting with sequence 0.")
+]
 
 
 def _option(text: str, *names: str, **more: Any) -> Any:
@@ -66,19 +68,20 @@ class Conditions:
         _option("With --mode continue: probability that an answer is replaced by a wrong one in the conversation."),
     ] = 0.0
     prompt: Annotated[
-        str, _option("Order of the instructions: howsure, or original-like (as in the eval's first implementation).")
+        str,
+        _option("Order of the instructions: howsure, or original-like (as in the first implementation of the eval)."),
     ] = "howsure"
     brief: Annotated[
         bool,
         _option(
-            "Forbid notes in replies, so that the state cannot be kept in writing. Hidden reasoning is counted, not forbidden.",
+            "Forbid notes in replies, so that the state cannot be written down. Hidden reasoning is counted, not forbidden.",
             "--brief",
         ),
     ] = False
     keep_reasoning: Annotated[
         bool,
         _option(
-            "Leave a model's reasoning of earlier turns in the conversation; without it, that reasoning is dropped.",
+            "Keep a model's reasoning of earlier turns in the conversation; by default it is removed.",
             "--keep-reasoning",
         ),
     ] = False
@@ -167,7 +170,7 @@ def run(
     if not (model or player):
         raise OptionError("No player is named. Give a model (--model PROVIDER/MODEL) or a player (--player oracle).")
     if player and solver != ["direct"]:
-        raise OptionError("--solver is for models: a scripted player knows its own state. Leave it out.")
+        raise OptionError("--solver is for models: a scripted player has no solver. Omit it.")
     exit_codes = [0]
     asking = playing.into(output) if model else {"out": output.out}
     if model:
@@ -235,7 +238,7 @@ def _tell_estimate(
     told = [f"Tokens, estimated without reasoning: {'; '.join(cases)}."]
     told += [f"Each run ends at {' or '.join(limits)}; the same command with more continues."] if limits else []
     told += [
-        f"{name}: asked through Inspect's provider; openai-http/{name.partition('/')[2]} asks the same server with less CPU time per turn."
+        f"{name}: called by Inspect's provider; openai-http/{name.partition('/')[2]} calls the same server with less CPU time per turn."
         for name in models
         if name.startswith("openai-api/")
     ]
@@ -268,7 +271,7 @@ def length(
 ) -> None:
     """The length at which half of a model's last answers are correct, with few calls; the same command continues a search that was interrupted.
 
-    Each call shows a whole sequence in one prompt and asks for the last answer only; its length is chosen from the outcomes before, or given with --at.
+    Each call shows a whole sequence in one prompt and asks for the last answer only; its length is chosen from earlier outcomes, or given with --at.
 
     Writes median_length.csv, trials.csv, with --at accuracy.csv, median_length.json, a chart and report.html; the model's logs are in DIR/logs.
     """
@@ -374,7 +377,7 @@ def collect(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Turn the files that players sent back into samples.csv and attempts.csv, judged again number by number."""
+    """Convert the files that players sent back to samples.csv and attempts.csv; all answers are scored again."""
     from howsure.people import read_page
     from howsure.track.browser import collect_page
     from howsure.track.results import measure
@@ -416,7 +419,7 @@ def estimate(
     ] = None,
     cached_price: Annotated[
         float | None,
-        typer.Option(help="Price per million cached input tokens, where that is lower.", show_default=False),
+        typer.Option(help="Price per million cached input tokens, if it is lower.", show_default=False),
     ] = None,
     extra_output: Annotated[
         float, typer.Option(help="Output tokens per turn in addition to the answer (reasoning).")

@@ -32,7 +32,7 @@ def report(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """The six metrics with intervals, survival curves, the gain from showing the state, kinds of errors, tokens.
+    """The six metrics with intervals, survival curves, the gain from showing the state, kinds of errors, and tokens.
 
     Writes track.csv, samples.csv, survival.csv, hazard.csv, differences.csv, attempts.csv, track.json, the charts, and report.html.
     """

@@ -194,7 +194,7 @@ def run_tasks(
         raise OptionError(f"shots {', '.join(map(str, counts))}: give each number once.")
     if feedback and (any(counts) or not all(task.is_verifiable for task in tasks)):
         raise OptionError(
-            "With feedback, a program must check every task, and there are no worked examples. Choose other domains, or leave out one of the two."
+            "With feedback, a program must check every task, and there are no worked examples. Choose other domains, or remove one of the two."
         )
     if shows_answers and not feedback:
         raise OptionError("Right answers are shown as part of the feedback. Ask for feedback, too.")

@@ -77,7 +77,7 @@ class BenchmarkOrder(Result):
 def compare_benchmarks(horizons: AttemptHorizons, scores: Scores | Source, *, level: float = 0.95) -> BenchmarkOrder:
     """Where NAME's order of models differs from that of other benchmarks, and in which domains.
 
-    On the same tasks horizons have the order of success, so models beyond the novices' attempts take part too.
+    On the same tasks the order of horizons is the order of success rates, so models beyond the novices' attempts are included.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def compare_benchmarks(horizons: AttemptHorizons, scores: Scores | Source, *, le
             f"No benchmark has scores of at least {_FEWEST} of the models with a horizon ({', '.join(success[ALL])}). Names must be the same in both tables."
         )
     notes = (
-        (f"{len(counts) - len(kept)} benchmarks with fewer than {_FEWEST} of the models were left out.",)
+        (f"{len(counts) - len(kept)} benchmarks with fewer than {_FEWEST} of the models were excluded.",)
         if len(kept) < len(counts)
         else ()
     )

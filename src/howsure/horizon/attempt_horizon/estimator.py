@@ -395,7 +395,7 @@ class HorizonEstimator:
         """How often the model succeeds beside novices on the first or last attempt."""
         attempt = matching.last_attempt(self.drawn, self.model(row)) if state == "above_range" else 1
         success, novices = self._pair(row, rank, attempt)
-        at = "" if self.levels[rank] == 0.5 else f", once its odds are divided as {self.levels[rank]:.0%} asks"
+        at = "" if self.levels[rank] == 0.5 else f", after its odds are divided for {self.levels[rank]:.0%}"
         times = f"{success / novices:.2f} times as often as" if novices else "and so does no one of the"
         return f"succeeds {times} novices on attempt {attempt}{at}"
 

@@ -156,7 +156,7 @@ def _table(rows: tuple[Horizon, ...], caption: str, *, is_grouped: bool = False)
 _MEANING = "A model with horizon n succeeds as often as novices on their n-th attempt at the same tasks. “< 1” means that it is worse than novices on their first attempt, “> N” that it is better than novices on the last observed attempt."
 _METHOD = (
     "Matching: the smallest n at which novices' mean success over the tasks reaches the model's; their curve is made monotone and interpolated in log n. "
-    "Regression: a logistic curve of the model's success over log₂ of the attempts that half of the novices need, integrated where that number is censored. "
+    "Regression: logistic regression of the model's success on log₂ of the number of attempts that half of the novices need; where this number is censored, the likelihood is integrated over it. "
     "IRT: logit P(n) = γ·ln n − d for novices and θ − d for the model, n = e^(θ/γ).\n\n"
     "The success rate is the model's: at 80 % n is the attempt on which half of the novices succeed at tasks where the model succeeds with 80 %, and never more "
     "than at 50 %. Matching divides the model's odds at each task by 4 for that.\n\n"
@@ -164,7 +164,7 @@ _METHOD = (
     "levels add of their own, so that no source of variation counts twice, and the quantiles are widened for few families, tasks or learners. Answers that learners did not give because they "
     "left a task early are predicted by a model of all learners and tasks, which is fitted again in every replicate."
 )
-_PRACTICE = "A model may learn within a conversation: from worked examples, or from earlier attempts at the task after each of which it was told whether the answer was right. The curves show how its success and its horizon grow with them, beside novices after as many attempts."
+_PRACTICE = "A model may learn within a conversation: from worked examples, or from earlier attempts at the task with feedback after each answer. The curves show how its success and its horizon grow with them, beside novices after as many attempts."
 _TREND = "The line is through log₂ horizons of the models whose horizon lies within the novices' attempts; models outside are excluded, which flattens it."
 _SIZE = (
     "Each design is simulated many times with new tasks and learners and a model whose true horizon is known. The standard deviation of log n* over these studies, times a t quantile "

@@ -240,7 +240,7 @@ def make_pages(
         usable = [task for task in usable if task.is_verifiable and task.instance(0).accepted()]
     if is_timed and shows_answers:
         raise OptionError(
-            "A timed task stays the same until it is solved, so its answer cannot be shown. Leave out one of the two."
+            "A timed task stays the same until it is solved, so its answer cannot be shown. Remove one of the two."
         )
     if not usable:
         raise OptionError("No task of the suite is checked by a program. Add such tasks, or pass --judged.")

@@ -70,7 +70,7 @@ def read_tasks(path: str | os.PathLike[str]) -> tuple[Task, ...]:
     file = Path(path)
     nodes = list(_entries(file, read_yaml(file, is_text=True).tree))
     if not nodes:
-        raise InputError(f"{file}: holds no tasks. Write them as a list under tasks:.")
+        raise InputError(f"{file}: contains no tasks. Write them as a list under tasks:.")
     tasks: dict[str, Task] = {}
     for node in nodes:
         task = _task(file, node)

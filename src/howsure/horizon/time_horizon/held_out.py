@@ -82,7 +82,7 @@ def crossvalidate(
     """Held-out log-loss of the curves and of the joint model, on identical folds.
 
     Held-out *cells* (a model at a task that other models tried) show how well the model knows tasks; held-out *families* of tasks
-    show how well it predicts success from the length alone, which is what a horizon claims.
+    show how well it predicts success from the length alone, as a horizon assumes.
 
     Parameters
     ----------

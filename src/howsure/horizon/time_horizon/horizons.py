@@ -630,7 +630,7 @@ def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -
     notes = []
     if settings["minutes_noise"] is None:
         notes.append(
-            "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
+            "The error of the human times is not known and is assumed to be 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
         )
     if data.cut is not None and settings["n_replicates"]:

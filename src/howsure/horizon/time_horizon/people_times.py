@@ -55,7 +55,7 @@ def human_times(runs: Attempts | Source, *, level: float = 0.95) -> HumanTimes:
     Parameters
     ----------
     runs : Attempts or frame
-        Rows of kind ``human`` with ``seconds``: a score of 1 is a success after that time, everything less was given up then.
+        Rows of kind ``human`` with ``seconds``: a score of 1 is a success after that time, a lower score means that the person gave up at that time.
     level : float
         Coverage of the intervals.
     """
@@ -229,7 +229,7 @@ def plan_baselines(
     runs : Attempts or frame
         Runs of models with minutes and, where there are some, timed attempts of people.
     n_people : int
-        How many more times can be measured.
+        Number of additional times that can be measured.
     minutes_noise : float, optional
         Standard deviation of one person's time in doublings, where no task was done by two people.
     success_rates : sequence of float

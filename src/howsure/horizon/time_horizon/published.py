@@ -146,7 +146,7 @@ def _drawn_from_intervals(frame: pl.DataFrame) -> tuple[Floats, str]:
     sides = np.array([y - low, high - y]) / normal_quantile(_PUBLISHED_LEVEL)
     sides[~(sides > 0)] = np.nan  # no end, or one on the wrong side
     if np.isnan(sides).all():
-        alone = "These horizons come without intervals: the interval of the trend includes only the scatter around the line and is too narrow."
+        alone = "These horizons have no intervals: the interval of the trend includes only the scatter around the line and is too narrow."
         return np.empty((0, len(frame))), alone
     told = f"The published intervals, taken as {_PUBLISHED_LEVEL:.0%} intervals, enter the interval of the trend."
     is_open = np.isnan(sides)

@@ -48,8 +48,8 @@ _METHOD = (
     "Weights: {weights}. The horizon at success rate q is 2^((logit q − intercept)/slope) minutes.\n\n"
     "{resample} Without "
     "any success the horizon is below the shortest task, without failure above the longest.\n\n"
-    "The horizon is a length of task in this collection at which success is so likely, not a time that the model works. It moves with how minutes were measured, with which tasks were chosen "
-    "and, far from the tasks' own lengths, with the shape of the curve."
+    "The horizon is the length of tasks in this collection at which the model succeeds at this rate, not a time that the model works. It depends on how minutes were measured, on the choice of tasks "
+    "and, outside the range of task lengths, on the shape of the curve."
 )
 _JOINT = (
     "logit P(success) = ability + slope · log2 minutes + {covariates}task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
@@ -66,7 +66,7 @@ _WEIGHTS = {
 }
 _RESAMPLE = {
     "hierarchy": "{level:.0%} intervals are the middle of {n_replicates:,} refits, in which families of tasks are drawn with replacement, then tasks within them, then runs of each task. That counts the sampling error of tasks and runs twice, so the intervals are somewhat too wide. A replicate in which success does not fall with length has no horizon: it counts beyond both ends of the interval.",
-    "families": "A {level:.0%} interval has the lengths at which a test does not reject that success equals q. The test takes the covariance of intercept and slope over families of tasks and t with one degree of freedom less than there are families; an end is open where the slope may be 0. Comparisons use {n_replicates:,} refits to families drawn with replacement.",
+    "families": "A {level:.0%} interval contains the lengths at which a test does not reject that the success rate equals q. The test uses the covariance of intercept and slope, clustered by families of tasks, and the t distribution with (number of families − 1) degrees of freedom; a limit is open if a slope of 0 is not rejected. Comparisons use {n_replicates:,} refits to families drawn with replacement.",
 }
 
 
@@ -95,7 +95,7 @@ def bounds_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
     return ["model", "unknown", *(f"{100 * rate:g} % horizon" for rate in rates)], rows
 
 
-COVARIATES = "Per unit of the covariate, for all models alike. Doublings: how much longer a task would have to be to be as much harder (negative: shorter)."
+COVARIATES = "Effect of one unit of the covariate, the same for all models. Doublings: the change of task length with the same effect (negative: shorter)."
 
 
 def covariate_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
@@ -207,7 +207,7 @@ def domain_tables(found: HorizonTrend) -> list[tuple[str, list[str], list[list[C
         ("The trend by domain", ["domain", f"doubling time, days {interval}", f"doublings per year {interval}", "models of the frontier"], rows,
          "Horizons on the tasks of each domain alone, and the frontier of each."),
         ("Differences between domains", ["a", "b", f"a − b, doublings per year {interval}"], pairs,
-         "The same models are left out of both lines, so what they have in common cancels. The intervals are not corrected for the number of pairs."),
+         "The jackknife excludes a model from both lines at once, so errors that they share cancel. The intervals are not corrected for the number of pairs."),
     ]  # fmt: skip
 
 
@@ -241,7 +241,7 @@ def comparison_sections(found: HorizonComparison) -> list[Section]:
     columns = ["Success rate", found.a, found.b, "Ratio", f"P({found.a} longer)", "Replicates without ratio"]
     text = "\n\n".join([f"Both tried {found.n_shared_tasks:,} of the tasks.", *found.provenance.notes])
     method = (
-        "Both models are fitted to the same drawn families and tasks in every replicate, so what the tasks have in common cancels. P is the share of replicates in which the first horizon is the "
+        "Both models are fitted to the same drawn families and tasks in every replicate, so errors that they share cancel. P is the share of replicates in which the first horizon is the "
         "longer, of those in which there is a ratio."
     )
     table = TableBlock(columns, rows, "Time horizons of both, with intervals.")
@@ -254,7 +254,7 @@ def held_out_sections(found: HeldOutRuns) -> list[Section]:
     """How well runs are predicted that were not fitted."""
     text = (
         f"{found.n_runs:,} runs in {found.provenance.settings['folds']} folds. Held-out cells are a model's runs at a task that other models tried; held-out families are tasks "
-        "that no model's runs were fitted at. A model that knows tasks is better on cells; what a horizon claims is tested by families."
+        "that no model's runs were fitted at. A model with task effects is better on cells; families test whether success can be predicted from length alone, as a horizon assumes."
     )
     tables = [
         TableBlock(
@@ -282,7 +282,7 @@ def budget_sections(found: BudgetHorizons) -> list[Section]:
     method = (
         "With a budget b, a run has succeeded where it ended with a correct answer after spending at most b. A run that ended by itself with a wrong answer fails at every larger budget. "
         "A run that was cut at a limit below b is censored: its weight goes to the runs of the same model and task that spent more (Aalen–Johansen). Where there are none, the outcome is unknown: the "
-        "estimate counts it as a failure, and the interval reaches to where all such runs succeed."
+        "estimate counts it as a failure, and the interval allows for the case that all such runs succeed."
     )
     rows: list[list[Cell]] = [
         [row["model"], amount(row["budget"], found.spending), f"{100 * row['success_rate']:g} %", told(row_estimate(row, found.level)),
@@ -328,7 +328,7 @@ def forecast_sections(found: HorizonForecast) -> list[Section]:
     method = (
         "log2 minutes of the models at the frontier are regressed on functions of their release: a line; a line with a break; a parabola that accelerates; growth that saturates. Each shape is fitted to the "
         "models before each record and predicts it. Weights of the shapes are proportional to the product of their predictive densities. Dates come from draws of the coefficients (t distributions) that are "
-        "moved by the horizons' own errors. Lengths are working time: a month has 167 hours. The weights are chosen by the same back-test that is shown, so its coverage is somewhat optimistic. The interval assumes that one of these shapes goes on."
+        "moved by the horizons' own errors. Lengths are working time: a month has 167 hours. The weights are chosen by the same back-test that is shown, so its coverage is somewhat optimistic. The interval assumes that one of these shapes continues."
     )
     reached: list[list[Cell]] = [[duration(row["minutes"]), when(row)] for row in found.reached.rows(named=True)]
     shapes: list[list[Cell]] = [
@@ -351,7 +351,7 @@ def forecast_sections(found: HorizonForecast) -> list[Section]:
         Method(method),
         Download("horizon_forecast.csv", csv_text(found.to_frame())),
     ]
-    said = f"A {100 * found.success_rate:g} % time horizon of {length} is reached at {when(first)}, if past shapes of growth go on."
+    said = f"A {100 * found.success_rate:g} % time horizon of {length} is reached at {when(first)}, if one of the past shapes of growth continues."
     return [Section("When will the horizon reach a length?", blocks, found=[said])]
 
 

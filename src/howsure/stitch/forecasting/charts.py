@@ -95,7 +95,7 @@ def draw_validation(found: Forecast) -> Chart:
     return points_with_trend(
         points,
         trend,
-        title=f"What a forecast of {held.cutoff} would have said",
+        title=f"Forecast made with the data before {held.cutoff}",
         caption=Caption(len(known), "frontier models known then", held.trend.level, "for one new frontier model", note),
         x=_RELEASE,
         y=_Y,

@@ -123,7 +123,7 @@ def map_horizons(
     seed: int = 0,
     names: str | os.PathLike[str] | None = None,
 ) -> HorizonMap:
-    """Regress published time horizons on capability, and say how well that predicts families it has not seen.
+    """Regress published time horizons on capability, and say how well that predicts held-out families.
 
     Parameters
     ----------

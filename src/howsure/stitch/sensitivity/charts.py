@@ -115,16 +115,16 @@ def draw_influence(found: Robustness, kind: str) -> Chart:
     The axis is never narrower than what errors of the scores leave open, so that nothing looks like much.
     """
     titles = {
-        "benchmark": ("The frontier's slope without each benchmark", "Left out", "benchmarks"),
-        "organisation": ("The frontier's slope without each organisation", "Left out", "organisations"),
+        "benchmark": ("The frontier's slope without each benchmark", "Excluded", "benchmarks"),
+        "organisation": ("The frontier's slope without each organisation", "Excluded", "organisations"),
         "anchor": ("The frontier's slope with each benchmark as anchor", "Anchor", "anchors"),
     }
     title, label, counted = titles[kind]
     part, value = found.of(kind).drop_nulls("linked_slope"), found.slope.value or 0.0
     far = part.sort((pl.col("linked_slope") - value).abs(), descending=True).head(_MOST_ROWS)
     low, high = _noise(found)
-    shown = f"The {len(far)} that move it most. " if len(far) < len(part) else ""
-    note = f"{shown}Errors of the scores alone leave {Estimate(value, low, high)}"
+    shown = f"The {len(far)} with the largest effect. " if len(far) < len(part) else ""
+    note = f"{shown}With only errors of the scores: {Estimate(value, low, high)}"
     return interval_plot(
         far.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)),
         title=title,
@@ -279,7 +279,7 @@ def draw_sample(check: ScaleCheck) -> Chart:
             "models drawn at random",
             check.level,
             "bootstrap refits",
-            "The number is the rank among all models",
+            "Number: rank among all models",
         ),
         label=Field("label", "Rank and model"),
         value=Field("capability", "Capability", "on the scale"),

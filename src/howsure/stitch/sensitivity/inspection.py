@@ -73,7 +73,7 @@ class Surprises:
         astray = self.benchmarks.filter(pl.col("state").is_in(["reversed", "unrelated"])).rows(named=True)
         leaning = self.supports.head(n).filter(pl.col("rank") != pl.col("rank_without")).rows(named=True)
         return [
-            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations from their expected values; {self.n_by_chance:.1f} are expected by chance.",
+            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations from their expected values; {self.n_by_chance:.1f} are expected under the model.",
             *(
                 f"{row['model']} scores {row['score']:.2f} on {row['benchmark']}, where {row['expected']:.2f} is expected ({row['z']:+.1f} standard deviations)."
                 for row in strange
@@ -147,7 +147,7 @@ class ScaleCheck(Result):
 
 
 def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> ScaleCheck:
-    """Models drawn at random, each beside its neighbours on the scale, with what they really scored; and what does not fit.
+    """Random models with their neighbours on the scale and their raw scores; and scores that do not fit.
 
     Parameters
     ----------

@@ -145,14 +145,14 @@ def _told_slope(slope: Estimate, by_kind: Mapping[str, Factor]) -> list[str]:
     steady = [_how(f, digits) for f in judged if not f.is_beyond and not _is_point(f)]
     idle = [f.title for f in judged if not f.is_beyond and _is_point(f)]
     left = (
-        f"; in one unit throughout, errors of the scores alone leave {_ends(by_kind['noise'], digits)}"
+        f"; in one unit, with only errors of the scores, the interval is {_ends(by_kind['noise'], digits)}"
         if judged
         else ""
     )
     return [
         f"The frontier rises by {slope} per year{left}.",
         f"Beyond that it depends on {_listed(moving)}." if moving else "",
-        f"It moves less than that with {_listed(steady)}." if steady else "",
+        f"It changes less than that with {_listed(steady)}." if steady else "",
         f"It does not depend on {_listed(idle)} at all." if idle else "",
     ]
 
@@ -215,8 +215,8 @@ def _told_unit(factor: Factor, settings: Mapping[str, Any]) -> str:
     if linked > own * 2 / 3:
         return ""
     return (
-        f" With the unit held by the models instead of {anchor} it is {_ends(factor, _digits(factor.linked_max))}: "
-        f"{1 - linked / own:.0%} of that spread is only the unit, which depends on one benchmark."
+        f" With the unit fixed by the models instead of {anchor} it is {_ends(factor, _digits(factor.linked_max))}: "
+        f"{1 - linked / own:.0%} of that spread comes only from the unit, which depends on one benchmark."
     )
 
 

@@ -159,7 +159,7 @@ class JudgeAttacks(Result):
 
 
 def attack(judges: Ratings | Source, *, level: float = 0.95) -> JudgeAttacks:
-    """How far each attack moves each judge's ratings, over the answers that were judged with and without it.
+    """How much each attack changes each judge's ratings, over the answers that were judged with and without it.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def attack(judges: Ratings | Source, *, level: float = 0.95) -> JudgeAttacks:
     if both.is_empty():
         raise InputError(f"No item is called ITEM{_MARK}NAME beside a clean ITEM. Make the answers with `howsure study attack TEXTS -o DIR`.")  # fmt: skip
     lost = len(attacked) - len(both)
-    notes = [f"{lost} ratings of attacked answers are left out: the clean answer was not rated."] if lost else []
+    notes = [f"{lost} ratings of attacked answers are excluded: the clean answer was not rated."] if lost else []
     rows: list[dict[str, Any]] = []
     for (judge, dimension, name), part in both.group_by("rater", "dimension", "#attack", maintain_order=True):
         found = paired_difference(part["value"].to_numpy(), part["clean"].to_numpy(), level=level, bounds=None)

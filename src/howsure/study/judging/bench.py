@@ -243,9 +243,7 @@ class _Bench:
     def add_attacks(self, judges: Ratings) -> None:
         """How far attacks move the judges; of each judge's, the one that raises its ratings most, at a level that allows for the choice."""
         if self.kind == "match":
-            self.notes.append(
-                "Attacks are left out: how far they move a judge is measured on ratings that are numbers."
-            )
+            self.notes.append("Attacks are excluded: their effect can be measured only if ratings are numbers.")
             return
         found = attack(judges, level=self.level)
         self.rows["attacks"] = found.rows.to_dicts()
@@ -265,7 +263,7 @@ class _Bench:
             return
         left_out = theirs["item"].n_unique() - len(both)
         if left_out:
-            self.notes.append(f"{dimension}: {left_out} items are left out, because not all judges rated them.")
+            self.notes.append(f"{dimension}: {left_out} items are excluded, because not all judges rated them.")
         table = both.select(names).to_numpy().astype(np.float64)
         given = both.select("item").join(theirs, on="item", how="left", maintain_order="left").drop("item")
         rated = given.cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -656,7 +654,7 @@ class JudgeDrift(Result):
 
 
 def drift(runs: Sequence[Ratings | Source], *, n_baseline: int = 1, level: float = 0.95, seed: int = 0) -> JudgeDrift:
-    """Watch judges on frozen anchor items: an alarm that is valid after every run, however many runs there will be.
+    """Monitor judges on fixed anchor items: the alarm is valid after every run, for any number of runs.
 
     Parameters
     ----------

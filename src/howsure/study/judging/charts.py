@@ -71,7 +71,7 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
             first = effects.filter(pl.col("dimension") == effects["dimension"][0])
             drawn["effects"] = interval_plot(
                 _of_table(first, "effect", "value", "judge"),
-                title="What moves each judge's rating beyond people's",
+                title="Effects on each judge's rating that differ from people's",
                 caption=Caption(
                     _most(frame),
                     "items",

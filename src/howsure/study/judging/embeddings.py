@@ -141,7 +141,9 @@ class Endpoint:
         except (KeyError, TypeError, ValueError):
             vectors = np.empty(0)
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise InputError(f"{self.url}: the answer holds no vector for each text. Does it speak OpenAI's protocol?")
+            raise InputError(
+                f"{self.url}: the answer contains no vector for each text. Does it speak OpenAI's protocol?"
+            )
         return vectors
 
     def _ask(self, body: dict[str, Any]) -> Any:
@@ -170,7 +172,7 @@ class Endpoint:
         except (OSError, http.client.HTTPException) as error:
             raise _BusyError(f"did not answer ({getattr(error, 'reason', None) or type(error).__name__})") from None
         except ValueError:
-            raise InputError(f"{self.url}: the answer is not JSON. Does it speak OpenAI's protocol?") from None
+            raise InputError(f"{self.url}: the answer is not JSON. Does it use OpenAI's protocol?") from None
 
     def _request(self, body: dict[str, Any]) -> urllib.request.Request:
         if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):

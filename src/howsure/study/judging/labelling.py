@@ -181,7 +181,7 @@ def labels(
     budget = None
     if half_width is not None:
         if correlation is None:
-            raise OptionError("half_width needs a pilot: without labels nothing tells how much they vary.")
+            raise OptionError("half_width needs a pilot: without labels their variance is not known.")
         costs = {"cost_label": cost_label, "cost_judge": cost_judge}
         budget = budget_for(half_width, sd=spread, correlation=correlation, n_items=len(items), level=level, **costs)
         n_labels = budget.n_labels if budget.is_judge_worth_it else min(budget.n_labels_alone, len(items))
@@ -265,7 +265,9 @@ def _expected_errors(
             )
             apart = judged.std(axis=1, ddof=1)
             return np.sqrt((apart**2 + (apart**2).mean()) / 2), float(judged.std()), None
-        notes.append("Without a pilot and with one judge, nothing tells on which items it errs: all are drawn alike.")
+        notes.append(
+            "Without a pilot and with one judge, it is not known on which items it errs: all items are drawn with the same probability."
+        )
         return np.full(len(judged), float(judged.std(ddof=1)) or 1.0), float(judged.std()), None
     is_known = ~np.isnan(known)
     if is_known.sum() < 10:
@@ -432,11 +434,11 @@ def _estimated(
     wide = judged.pivot(on="rater", index="item", values="value").select("item", *judges)
     whole = wide.drop_nulls()
     if len(whole) < len(wide):
-        notes.append(f"{len(wide) - len(whole)} items are left out, because not every judge rated them.")
+        notes.append(f"{len(wide) - len(whole)} items are excluded, because not every judge rated them.")
     given = known.group_by("item").agg(pl.col("value").mean().alias("#label"))
     outside = given.join(whole, on="item", how="anti")
     if len(outside) and "system" not in judged.columns:
-        notes.append(f"{len(outside)} labelled items are left out, because the judges did not rate them.")
+        notes.append(f"{len(outside)} labelled items are excluded, because the judges did not rate them.")
     table = whole.join(given, on="item", how="left", maintain_order="left")
     probabilities = strata = None
     if plan is not None:
@@ -450,7 +452,7 @@ def _estimated(
             extra = table.filter(pl.col("is_drawn") == "no", pl.col("#label").is_not_null())
             if len(extra):
                 notes.append(
-                    f"{len(extra)} labels of items that were not drawn are left out: nobody knows their probability."
+                    f"{len(extra)} labels of items that were not drawn are excluded: their probability is not known."
                 )
             label = pl.when(pl.col("is_drawn") == "yes").then(pl.col("#label"))
             table = table.with_columns(label.alias("#label"))

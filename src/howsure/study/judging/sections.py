@@ -75,13 +75,13 @@ _AGREEMENT = {
     "noise_ceiling": "Ceiling",
     "disattenuated": "r, disattenuated",
     "winning_rate": "Share of raters it may replace",
-    "winning_rate_of_constant": "A constant rating would replace",
+    "winning_rate_of_constant": "Share that a constant rating may replace",
 }
 _AGREEMENT_METHOD = (
     "Each rater in turn is excluded. The judge and that rater are compared with the mean of the other raters on the same items, so that both are compared with the same reference; intervals come from a jackknife over items, or over clusters of items where these were named. For categories, agreement is the share of "
     "the others who gave the same category.\n\n"
     "The noise ceiling is the square root of the reliability of people's mean: the correlation expected of a perfect judge with these raters.\n\n"
-    "The alternative-annotator test (Calderon, Reichart and Dror 2025) asks whether the judge is worse than a rater by ε or more, with "
+    "The alternative-annotator test (Calderon, Reichart and Dror 2025) tests whether the judge is worse than a rater by ε or more, with "
     "Benjamini and Yekutieli's correction; it needs 30 items and 3 raters. Closeness to the other raters is the squared distance, for categories the share of exact matches. If it passes for at least half of the raters, the judge may replace a rater. Where most ratings are equal, a judge that always gives the most common rating passes too, and the test then shows little."
 )
 
@@ -108,7 +108,7 @@ _RATES = {
     "rate_judge": "Judge, same items",
     "sensitivity": "Sensitivity",
     "specificity": "Specificity",
-    "rate_corrected": "Items of the judge alone, corrected",
+    "rate_corrected": "Items rated only by the judge, corrected",
 }
 _CORRECTION_METHOD = (
     "Where the judge rated items that people did not, its ratings make people's mean more precise: ȳ + λ(mean of the judge on those − mean of the judge on people's), with λ chosen to "
@@ -124,7 +124,7 @@ def _bias(validation: Validation, judge: str, rows: list[JudgeComparison]) -> Se
         _table(rows, _POSITION, "Position bias, in units of the rating."),
         _table(rows, _LENGTH, "Effect of twice the length, in units of the rating."),
         *([ChartBlock(curve)] if curve else []),
-        _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error expected by chance"),
+        _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error expected from noise alone"),
         Method(_BIAS_METHOD),
         Download("calibration.csv", csv_text(validation.to_frame("calibration"))),
     ]
@@ -205,8 +205,8 @@ def label_sections(found: LabelEstimates) -> list[Section]:
 
 _LABEL_METHOD = (
     "Labels of people are fitted by the judges' ratings (least squares, weights 1/probability of inclusion, one intercept per stratum). The estimate is the mean prediction over all items; "
-    "it is unbiased whatever the judges are worth, because the labels correct them. With equal probabilities and one judge this is prediction-powered inference (PPI++). Intervals are t, with standard errors "
-    "that allow for few labels (HC3). Judges alone, uncorrected, are shown for comparison: their interval leaves out their bias."
+    "it is unbiased for any quality of the judges, because the labels correct them. With equal probabilities and one judge this is prediction-powered inference (PPI++). Intervals are t, with standard errors "
+    "that allow for few labels (HC3). Judges alone, uncorrected, are shown for comparison: their interval does not include their bias."
 )
 
 
@@ -284,7 +284,7 @@ def bench_effects(found: JudgeBench) -> TableBlock | None:
             row = by_effect.get(effect)
             cells.append(None if row is None or row["value"] is None else Estimate(row["value"], row["value_low"], row["value_high"], level))  # fmt: skip
         rows.append([*([str(dimension)] if several else []), str(judge), *cells])
-    caption = "What moves a judge's rating beyond people's, in units of the rating; all effects in one model."
+    caption = "Effects on a judge's rating that differ from people's, in units of the rating; all effects in one model."
     return TableBlock([*(["dimension"] if several else []), "judge", *effects], rows, caption)
 
 

@@ -307,7 +307,9 @@ def refuse_old_key(folder: Path) -> None:
     if (folder / KEY).exists():
         raise InputError(f"{folder / KEY} is already there, and answers to its pages need it. Build into a new folder.")
     if next(folder.glob("*.html"), None):
-        raise InputError(f"{folder}: holds other pages, which would be handed out with these. Build into a new folder.")
+        raise InputError(
+            f"{folder}: contains other pages, which would be handed out with these. Build into a new folder."
+        )
 
 
 def _placed(study: Study | ItemStudy, salt: str, rater: str, shown: Sequence[ShownItem]) -> dict[str, PlacedItem]:

@@ -100,7 +100,7 @@ class Preflight(Result):
 
 
 def check(study: Study | ItemStudy | str | os.PathLike[str], *, n_raters: int | None = None) -> Preflight:
-    """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
+    """Check a study before anyone rates: problems that would reveal the conditions, bias the comparison or tire raters.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def _time(study: Study | ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
     if study.target_minutes is None:
         is_long = minutes > _LONG_SITTING
         yield PreflightCheck(
-            "time", "warn" if is_long else "pass", f"{told}{'; raters tire. Leave out pairs' if is_long else ''}."
+            "time", "warn" if is_long else "pass", f"{told}{'; raters tire. Remove pairs' if is_long else ''}."
         )
         return
     low, high = study.target_minutes
@@ -300,7 +300,7 @@ def _time(study: Study | ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
     else:
         state: State = "fail" if minutes > 1.5 * high else "warn"
         yield PreflightCheck(
-            "time", state, f"{told}. {'Leave out pairs' if minutes > high else 'Add pairs'}, or change target_minutes."
+            "time", state, f"{told}. {'Remove pairs' if minutes > high else 'Add pairs'}, or change target_minutes."
         )
 
 
@@ -397,7 +397,7 @@ def _dealing(study: ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
         most = max(max(counts) - min(counts) for counts in by_item.values())
         state: State = "pass" if most <= 1 else "warn"
         yield PreflightCheck(
-            "slots", state, f"within an item, how often a system stands first differs by at most {most}."
+            "slots", state, f"within an item, how often a system is shown first differs by at most {most}."
         )
     if not study.seed:
         yield PreflightCheck(

@@ -155,7 +155,7 @@ def select(
     rows = _Rows(frame, scores, lines, _domains(frame, place), _levels(scores, usable), _labels(frame, {column, place}))
     rng = np.random.default_rng(seed)
     if is_critical and score_levels:
-        raise OptionError("Critical cases are selected by score alone; leave out the levels of domains.")
+        raise OptionError("Critical cases are selected by score alone; omit the levels of domains.")
     if is_critical:
         chosen = _extremes(usable, rows, n_pairs, rng)
     else:

@@ -70,7 +70,7 @@ def _false(row: DesignRow) -> str:
 
 def _correlation(row: DesignRow, power: Sequence[CorrelationPower], criterion: Criterion, level: float) -> str:
     n, critical, least = row.design.pairs, row.critical_r, criterion.threshold
-    bar = f"; the bar is therefore {critical:.2f}, not {least:g}" if critical > least else ""
+    bar = f"; the effective threshold is therefore {critical:.2f}, not {least:g}" if critical > least else ""
     reached = ", ".join(f"{share(one.noisy)} of studies at a true r of {one.true_r:g}" for one in power)
     sure = row.as_assumed.by_criterion[criterion.name]
     remedy = " More raters do not help; more pairs do." if power[-1].noiseless < _OFTEN else ""
@@ -103,8 +103,8 @@ def _mean(row: DesignRow, criterion: Criterion) -> str:
     if found.passed >= _OFTEN:
         return ""
     return (
-        f"That {criterion.name} is at least {criterion.threshold:g} for such pairs and raters at large is shown in {share(found.passed)} when "
-        f"all is as assumed; {row.design.pairs} pairs leave the mean open."
+        f"That {criterion.name} is at least {criterion.threshold:g} for all such pairs and raters is shown in {share(found.passed)} of studies if "
+        f"all is as assumed; {row.design.pairs} pairs are too few for a precise mean."
     )
 
 
@@ -142,14 +142,14 @@ def _in_blocks(best: DesignRow, pace: Pace) -> str:
     design = best.design
     if not design.is_crossed:
         return (
-            f"In the field: {design.n_raters} raters with {design.block_size} of the {design.pairs} pairs each, in balanced blocks. Build it: "
+            f"In practice: {design.n_raters} raters with {design.block_size} of the {design.pairs} pairs each, in balanced blocks. Build it: "
             f"howsure study build study.yaml --design {design.pairs}x{design.raters}/{design.block_size} -o packet."
         )
     if best.sittings < 2 or pace.per_sitting < 2:
         return ""
     n_raters = -(-design.pairs * design.raters // pace.per_sitting)
     return (
-        f"With one sitting per rater the same number of ratings takes {n_raters} raters with {pace.per_sitting} pairs each; severity is noise there. "
+        f"With one sitting per rater the same number of ratings takes {n_raters} raters with {pace.per_sitting} pairs each; rater bias (severity) then adds to the noise. "
         f"What that can show: --per-rater {pace.per_sitting}."
     )
 

@@ -190,7 +190,7 @@ class CollectedRatings(Result):
         raters = coded(self.raters).with_columns(
             *(pl.lit(None, pl.String).alias(name) for name in ("comments", "digest", "flags"))
         )
-        note = "Without names: raters have random codes; comments, free texts, questions about raters and digests are left out."
+        note = "Without names: raters have random codes; comments, free texts, questions about raters and digests are excluded."
         settings = {name: value for name, value in self.provenance.settings.items() if name != "title"}
         provenance = replace(self.provenance, settings=settings, notes=(note,))
         return replace(self, raters=raters, refused=(), provenance=provenance, **changed)
@@ -208,8 +208,8 @@ def collect(
 ) -> CollectedRatings:
     """The answers in raters' files as tables: ``collect(["answers/"], "packet/key.json").save("out")``.
 
-    A file is included when it is whole, answers one of the pages, and its rater sent no other. The pages must carry the digest of this
-    very key. What is not included is named in ``refused``.
+    A file is included if it is complete, answers one of the pages, and its rater sent no other file. The pages must contain the digest of this
+    key. Files that are not included are listed in ``refused``.
 
     Parameters
     ----------

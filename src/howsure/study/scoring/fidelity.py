@@ -358,7 +358,7 @@ def few_raters(n_raters: int) -> str:
     rates = {2: "87 to 96 %", 3: "about 93 %"}
     if n_raters not in rates:
         return ""
-    return f"{n_raters} raters say little about how much raters differ: 95 % intervals of means, which are for other raters too, contain the true value in {rates[n_raters]} of simulated studies. From 5 raters on they hold."
+    return f"{n_raters} raters give little information about how much raters differ: 95 % intervals of means, which are for other raters too, contain the true value in {rates[n_raters]} of simulated studies. With 5 raters or more, coverage is nominal."
 
 
 def pooled_mean(

@@ -40,7 +40,7 @@ def play_all(
     progress: Callable[[int, int], None] | None = None,
     **asking: Any,
 ) -> TrackResult:
-    """Let models and scripted players play, and measure how long they last.
+    """Run models and scripted players, and measure their correct answers before the first error.
 
     Games of other players that are in the folder `out` already are kept and measured too. A model's run that was interrupted is continued.
 
