@@ -125,6 +125,21 @@ def test_one_row_of_several_is_not_taken_by_chance():
             assert not by_chance, f"{path.relative_to(SRC)}:{number}: say maintain_order=True, or sort"
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.name == "__init__.py"], ids=lambda path: path.parent.name
+)
+def test_a_package_lists_only_modules_that_exist(path):
+    """In the aligned lists of its docstring: ``module    what it contains``."""
+    listed = re.findall(
+        r"^ {4}((?:[a-z_]+/?, )*[a-z_]+/?) {2,}\S", ast.get_docstring(ast.parse(path.read_text())) or "", re.M
+    )
+    names = {name.rstrip("/") for row in listed for name in row.split(", ")}
+    package = ".".join(path.parent.relative_to(SRC.parent).parts)
+    verbs = set(getattr(importlib.import_module(package), "__all__", ()))
+    here = {one.stem for one in path.parent.iterdir() if one.suffix == ".py" or one.is_dir()}
+    assert names - verbs <= here
+
+
 def test_public_names_are_sorted_and_found():
     import howsure
 

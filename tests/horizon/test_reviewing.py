@@ -10,7 +10,7 @@ from howsure.horizon.novices.answers import Novices, Written, review_table
 from howsure.horizon.reviewing import add_reviews, make_review_pages, write_review_pages
 from howsure.horizon.task_bank import Task, make_tasks
 from howsure.people import Item
-from howsure.people.rehearsal import seen_record, signed_answers, write_answers
+from howsure.people.packet import seen_record, signed_answers, write_answers
 from howsure.results import Provenance
 
 LETTER = Task(

@@ -44,9 +44,8 @@ def run_collector():
     """Starts a collector in a thread for the length of a ``with`` block, and tells where it answers."""
     pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
     pytest.importorskip("uvicorn", reason="pip install 'howsure[serve]'")
-    from howsure.people.collector import Collector
+    from howsure.people.collector import Collector, listen, server
     from howsure.people.packet import open_packet
-    from howsure.people.server import listen, server
     from howsure.people.store import ANSWERS, Store
 
     @contextlib.contextmanager

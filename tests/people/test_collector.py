@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
 
 from howsure.errors import InputError
-from howsure.people.collector import Collector, export
-from howsure.people.limits import Limits, RateLimit
+from howsure.people.collector import Collector, Limits, RateLimit, export
 from howsure.people.packet import open_packet
 from howsure.people.results import read_results
 from howsure.people.store import ANSWERS, Store

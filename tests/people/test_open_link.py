@@ -17,10 +17,9 @@ import pytest
 
 from howsure.errors import OptionError
 from howsure.people import ChoiceQuestion, Item, Option, Page, build_page, opaque_id, read_page
-from howsure.people.fielding import Decision, Fielding, Quotas
-from howsure.people.limits import Limits
+from howsure.people.collector import Limits
 from howsure.people.packet import open_packet
-from howsure.people.store import ANSWERS, Store
+from howsure.people.store import ANSWERS, Decision, Fielding, Quotas, Store
 
 from .page_examples import answered, signed, study_page
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from howsure.people import answer_rows, read_results
-from howsure.people.fielding import Decision
+from howsure.people.store import Decision
 
 from .browsing import begin, heading, press, rate
 from .page_examples import HOSTILE, answered, study_page, track_page

@@ -24,8 +24,7 @@ pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
 pytest.importorskip("uvicorn", reason="pip install 'howsure[serve]'")
 
 from howsure.errors import OptionError
-from howsure.people.limits import Limits
-from howsure.people.server import listen
+from howsure.people.collector import Limits, listen
 
 COMMAND = [sys.executable, "-c", "from howsure.cli.serve import app; app()"]
 

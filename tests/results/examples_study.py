@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.stats.drift import simulate_runs
 from howsure.stats.latent_classes import simulate_labels
+from howsure.stats.sequences import simulate_runs
 from howsure.study import agreement, analysis, answer_types, interval_coverage, presets, protocol, simulator, stopping
 from howsure.study.judging import attacks, bench, embeddings, labelling, ratings, validation
 from howsure.study.judging import simulator as judge_simulator

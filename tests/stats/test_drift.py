@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from howsure.errors import InputError
-from howsure.stats.drift import drift_alarm, simulate_runs
+from howsure.stats.sequences import drift_alarm, simulate_runs
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])

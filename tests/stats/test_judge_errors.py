@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from howsure.stats.judge_errors import (
+from howsure.stats.corrections import (
     draw_judge_errors,
     errors_differ,
     fit_judge_errors,

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kendalltau, page_trend_test
 
 from howsure.errors import InputError
-from howsure.stats.order import jonckheere, page
+from howsure.stats.permutation import jonckheere, page
 
 
 def test_page_is_scipys_exact_one():

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from howsure.errors import InputError
-from howsure.stats.quasi_variances import comparison_intervals, quasi_variances
+from howsure.stats.multiplicity import comparison_intervals, quasi_variances
 
 
 def random_covariance(k, seed):

@@ -12,7 +12,6 @@ import pytest
 from howsure import study
 from howsure.cli.study.judges import orders_beside
 from howsure.errors import InputError, OptionError
-from howsure.stats.drift import simulate_runs
 from howsure.stats.judges import (
     alternative_annotator_test,
     compare_judges,
@@ -20,6 +19,7 @@ from howsure.stats.judges import (
     panel_ratings,
     power_of_replacement,
 )
+from howsure.stats.sequences import simulate_runs
 from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
 from howsure.study.judging.bench import drift, style_of
 from howsure.study.judging.ratings import Reply, joined, summarise_replies

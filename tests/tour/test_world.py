@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from howsure.tour.games import LENGTH, N_SAMPLES
-from howsure.tour.learners import N_GAMES, draw_people, horizon_of, success_by_game
+from howsure.tour.horizons import N_GAMES, draw_people, horizon_of, success_by_game
 from howsure.tour.track import window_turns
 from howsure.tour.world import BENCHMARK, BEYOND, plant, share_of_turns
 from howsure.track.game.sequence import Setting

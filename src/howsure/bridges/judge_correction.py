@@ -16,8 +16,14 @@ from howsure.estimates import Estimate, chance
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates, SharedTasks, shared_tasks
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
-from howsure.stats.corrections import corrected_rate, independent_trials
-from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
+from howsure.stats.corrections import (
+    corrected_rate,
+    draw_judge_errors,
+    errors_differ,
+    impute_counts,
+    independent_trials,
+    success_given_verdict,
+)
 from howsure.stats.label_sampling import judged_mean, powered_scores
 from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings

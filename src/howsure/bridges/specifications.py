@@ -11,7 +11,7 @@ from howsure.estimates import Estimate
 from howsure.evals.specifications import ClusterDraws
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
-from howsure.stats.judge_errors import fit_judge_errors
+from howsure.stats.corrections import fit_judge_errors
 from howsure.stats.label_sampling import powered_scores
 from howsure.tables import Attempts, Ratings
 

@@ -15,9 +15,8 @@ from howsure.cli.output import Console
 from howsure.errors import InputError, OptionError, need
 
 if TYPE_CHECKING:
-    from howsure.people.fielding import Fielding
     from howsure.people.packet import Invitation, Packet
-    from howsure.people.store import Store
+    from howsure.people.store import Fielding, Store
 
 __all__ = ["app"]
 
@@ -146,7 +145,7 @@ def _withdraw(store: Store, name: str, console: Console) -> None:
 
 
 def _fielding(options: FieldingOptions) -> Fielding:
-    from howsure.people.fielding import ID_PARAMETERS, Fielding
+    from howsure.people.store import ID_PARAMETERS, Fielding
     from howsure.safe_io import read_bytes
 
     listed = None
@@ -185,9 +184,7 @@ def _run(
     stop_when: str | None,
     console: Console,
 ) -> None:
-    from howsure.people.collector import Collector
-    from howsure.people.limits import Limits
-    from howsure.people.server import listen, serve
+    from howsure.people.collector import Collector, Limits, listen, serve
     from howsure.people.store import ANSWERS
 
     counter = _Counter(packet, store, console)

@@ -2,16 +2,12 @@
 
 ::
 
-    summaries            the mean score of each subject: `summary`
-    comparison           differences between subjects, paired by item: `compare`
-    variants             what is compared: factors, cells, and rows chosen by any column
-    reductions           pass@k, pass^k, majority@k, best@k; what errors count as
-    costs                cost, time and tokens beside the score
-    gating               ship, block or cannot tell: `gate`
-    gate_history         its verdicts over time, in a file chained by digests
+    summaries            the mean score of each subject: `summary`; one model of all scores: `pooled_means`
+    comparison           differences between subjects, paired by item: `compare`; cost, time and tokens with the score
+    variants             what is compared: factors, cells, rows chosen by any column; pass@k, pass^k, majority@k, best@k
+    gating               ship, block or cannot tell: `gate`; its verdicts over time, in a file chained by digests
     gate_simulation      how often it is wrong, on banks of items with known success rates
     name_proposals       names that may be the same: `names`
-    pooling              one model of all scores: `pooled_means`
     overviews            what the logs contain and what they support: `overview`
     planning             items and repeats that a difference needs: `power`
     explorer             one offline page to look at everything: `explore`

@@ -13,7 +13,7 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.horizon.task_bank import Instance
-from howsure.people.typed import readings
+from howsure.people.questions import readings
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import check_level
 from howsure.stats.means import share, shared_difference

@@ -27,7 +27,10 @@ import hmac
 import ipaddress
 import json
 import secrets
+import socket
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -36,6 +39,7 @@ from statistics import median
 from typing import Any, TypeAlias
 
 import polars as pl
+import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -45,20 +49,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.outside_text import csv_text
 from howsure.people.build import BuiltPage, fill
-from howsure.people.fielding import Decide, Decision, Fielding, Quotas
-from howsure.people.limits import Limits, RateLimit
 from howsure.people.packet import Invitation, Packet
 from howsure.people.records import Draft, FinishedAnswers, is_screened_out, read_draft, read_result
 from howsure.people.results import quality_signs
-from howsure.people.store import Final, Joined, Seat, Store
+from howsure.people.store import Decide, Decision, Fielding, Final, Joined, Quotas, Seat, Store
 from howsure.people.strict_json import canonical, parse
 from howsure.people.words import Words
 
-__all__ = ["Collector", "export"]
+__all__ = ["Collector", "Limits", "RateLimit", "export", "listen", "serve"]
 
 Checks: TypeAlias = Callable[[BuiltPage, FinishedAnswers], Sequence[str]]
 
@@ -532,3 +535,136 @@ def _with_headers(app: ASGIApp) -> ASGIApp:
         await app(scope, receive, send_with_headers)
 
     return wrapped
+
+
+# Runs the collector on a port of this machine.
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to host and port (0: any free one)."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise OptionError(
+            f"{host} port {port} cannot be listened on ({error.strerror or error}). Choose another --port or --host."
+        ) from None
+    return bound
+
+
+def serve(collector: Collector, bound: socket.socket, *, is_proxied: bool = False) -> None:
+    """Serve until interrupted; requests under way are finished before `KeyboardInterrupt` goes on."""
+    serving = server(collector, is_proxied=is_proxied).serve(sockets=[bound])
+    try:
+        with asyncio.Runner() as runner:
+            runner.run(serving)
+    finally:
+        serving.close()  # an interruption before the loop began leaves it unawaited, which would print a warning
+
+
+def server(collector: Collector, *, is_proxied: bool = False) -> uvicorn.Server:
+    """The web server, not yet running.
+
+    Without a proxy in front, a visitor could write any address into ``X-Forwarded-For``, so the header is believed only with ``is_proxied``, and then
+    only from this machine or from the addresses in the environment variable ``FORWARDED_ALLOW_IPS``.
+    """
+    head_seconds = collector.limits.head_seconds
+
+    class Prompt(_Prompt):
+        seconds = head_seconds
+
+    config = uvicorn.Config(
+        collector.app,
+        http=Prompt,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        log_level="error",
+        access_log=False,  # links are secret
+        server_header=False,
+        proxy_headers=is_proxied,
+        limit_concurrency=collector.limits.connections,
+        timeout_keep_alive=int(head_seconds),
+        timeout_graceful_shutdown=5,
+    )
+    return uvicorn.Server(config)
+
+
+class _Prompt(H11Protocol):
+    """HTTP that waits for a request's head only so long; uvicorn alone would let it trickle in for ever."""
+
+    seconds: float
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(self.seconds, self.timeout_keep_alive_handler)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+# How much a stranger may ask of the collector.
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may weigh and last, and how many may come: per link, and per network address where the link is unknown.
+
+    An address is a network's outermost one: a class room or a company shares it. So people who answer are never refused for having few places left; but where
+    places run out, one that was taken and left idle, from an address with more than a quarter of all places, goes to somebody from another address.
+    """
+
+    body_bytes: int = 1_000_000
+    body_seconds: float = 15
+    head_seconds: float = 10
+    connections: int = 800
+    per_link: tuple[float, int] = (3, 60)  # requests a second in the long run, and at once
+    per_stranger: tuple[float, int] = (1, 30)
+    per_join: tuple[float, int] = (2, 60)  # from one address by the open link
+    seats_per_address: int = 40  # that are taken and not yet finished
+    idle_seconds: float = 300  # after which a place without any answer counts as idle
+
+
+class RateLimit:
+    """A bucket for each name: `burst` requests at once, refilled with `per_second`. The oldest names are forgotten first."""
+
+    def __init__(
+        self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic, n_names: int = 10_000
+    ) -> None:
+        self._per_second, self._burst, self._clock, self._n_names = per_second, burst, clock, n_names
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, name: str) -> bool:
+        """Whether one more request of this name is within the rate; it is counted if it is."""
+        now = self._clock()
+        left, then = self._left.pop(name, (float(self._burst), now))
+        left = min(self._burst, left + (now - then) * self._per_second)
+        self._left[name] = (left - 1 if left >= 1 else left, now)
+        if len(self._left) > self._n_names:
+            self._left.popitem(last=False)
+        return left >= 1

@@ -2,19 +2,15 @@
 
 ::
 
-    means          a mean or a difference of means over clusters, with an interval that keeps its coverage near 0 and 1
-    proportions    Wilson and Clopper–Pearson intervals
-    bootstrap      nested resampling as row weights; percentile, basic and BCa intervals
-    replicates     the one policy for replicates without a number: intervals, P(A > B), P(best)
-    permutation    sign-flip, permutation and McNemar tests
-    multiplicity   p-values of many tests: Holm, Benjamini–Hochberg
+    means          a mean or a difference of means over clusters, with an interval that keeps its coverage near 0 and 1; proportions
+    replicates     the one policy for replicates without a number: intervals, P(A > B), P(best); bootstrap, jackknife
+    permutation    sign-flip, permutation and McNemar tests; tests for an expected order of groups: Jonckheere, Page
+    multiplicity   p-values of many tests: Holm, Benjamini–Hochberg; bars of many estimates that can be compared by eye
     power          what a comparison of two models can show before it is run
-    variance       how much of the spread of scores lies between items, how much between repeats
     trends         a straight line with confidence and prediction bands
     survival       Kaplan–Meier, median and restricted mean, log-rank test
-    reliability    ICC, Cronbach's alpha, Spearman–Brown, and all coefficients of a table of ratings
-    components     variance of items, raters and residual, by ANOVA or REML
-    agreement      Krippendorff's alpha, Gwet's AC, kappas
+    reliability    ICC, Cronbach's alpha, Krippendorff's alpha, Gwet's AC, kappas, and all coefficients of a table of ratings
+    components     variance of items, raters and residual, by ANOVA or REML; means over items and raters who are both samples
     correlation    correlations with intervals, disattenuation, critical value and power
     judges         a judge against people on equal terms; the alternative-annotator test
     corrections    prediction-powered means and rates corrected for a judge's errors
@@ -25,11 +21,7 @@
     latent_classes true categories behind raters who err (Dawid and Skene)
     spans          agreement on parts of texts
     system_differences  systems compared for other items and other raters
-    drift          whether repeated measurements have changed, however often one looks
-    crossed        a mean over items and raters who are both samples
-    order          tests for an expected order of groups: Jonckheere, Page
+    sequences      intervals and alarms that are valid for any number of looks
     paired_comparisons  strengths from votes and rankings: Bradley–Terry with ties, position and covariates, Plackett–Luce
-    quasi_variances     bars of many estimates that can be compared with one another by eye
-    jackknife      groups left out in turn
-    coverage       how often each of these intervals contains the true value, by simulation
+    coverage       how often each of these intervals contains the true value, by simulation; variance between items and repeats
 """

@@ -36,7 +36,7 @@ from howsure.stats.choice_models import (
     simulate_statistics,
     solve,
 )
-from howsure.stats.quasi_variances import comparison_intervals
+from howsure.stats.multiplicity import comparison_intervals
 
 __all__ = [
     "Comparisons",

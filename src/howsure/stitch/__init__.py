@@ -9,7 +9,7 @@ The verbs of ``howsure stitch`` are functions of the same names here: `explore`,
     scale.models, scale.benchmarks, scale.pairs(["o3", "gpt-5"])
 
     cleaning, exploration                 the table of scores before the fit
-    model/                                presets, arrays, kernels, priors, refits
+    model/                                problem (arrays, anchors), solver, fits (the published and the default one), residuals, replicates
     scale, summaries, placing             a fit and its tables; new models on it
     prediction                            scores that are not there
     baskets, updating, preferences        indices of domains; a newer table; votes on the same scale

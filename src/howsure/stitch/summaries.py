@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import t_quantile
-from howsure.stats.quasi_variances import ComparisonIntervals, comparison_intervals
+from howsure.stats.multiplicity import ComparisonIntervals, comparison_intervals
 from howsure.stats.replicates import (
     Interval,
     probability_best,
@@ -48,7 +48,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
     interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
     are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``comparison_half_width`` is half the length of a bar for comparing models with
-    each other (`howsure.stats.quasi_variances`): where the bars of two models, capability ± half-width, do not overlap, the models differ at the level; null in tables of more than 500 models.
+    each other (`howsure.stats.multiplicity`): where the bars of two models, capability ± half-width, do not overlap, the models differ at the level; null in tables of more than 500 models.
     """
     problem = solution.problem
     state = states_of_models(problem)

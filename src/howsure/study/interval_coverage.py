@@ -16,14 +16,13 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats, Ints
 from howsure.stats.coverage import Case, CoverageRow, coverage_table
-from howsure.stats.drift import drift_alarm, simulate_runs
 from howsure.stats.judges import compare_judges, equal_terms
 from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, judged_mean, strata_of
 from howsure.stats.latent_classes import dawid_skene, simulate_labels
 from howsure.stats.ordinal import fit_ordinal, simulate_ordinal
 from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simulate_comparisons, simulate_rankings
 from howsure.stats.reliability import intraclass
-from howsure.stats.sequences import mean_sequence
+from howsure.stats.sequences import drift_alarm, mean_sequence, simulate_runs
 from howsure.stats.spans import simulate_spans, span_agreement
 from howsure.stats.system_differences import system_differences
 from howsure.study.answer_types import mean_rating

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from howsure.bridges.games import learning_attempts, track_horizons
 from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, attempt_horizons
 from howsure.horizon.attempt_horizon.sections import PAIRS, attempts_sections
@@ -15,13 +17,12 @@ from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.sections import time_sections
 from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results.blocks import ChartBlock, Method, Section, Text
-from howsure.tour.games import Games
-from howsure.tour.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
+from howsure.tour.games import LENGTH, Games
 from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 from howsure.tour.world import World
-from howsure.track.samples import Samples
+from howsure.track.samples import GameSample, Samples
 
-__all__ = ["game_part", "name_part", "time_part"]
+__all__ = ["N_GAMES", "draw_people", "game_part", "horizon_of", "name_part", "success_by_game", "time_part"]
 
 AT = 10
 """Correct turns that make a game of Track the Stat a success for people and models alike."""
@@ -129,3 +130,56 @@ def _known(statistic: TourStatistic, found: AttemptHorizons, truth: dict[str, fl
         KnownEstimate(statistic, name, horizons[name], n, fit_to_count=math.isfinite(n))
         for name, n in sorted(truth.items(), key=lambda row: row[1])
     )
+
+
+# People who learn Track the Stat: each game they err less, and some are better than others at all of it.
+#
+# .. math:: p_{in} = \big(p_\infty + (p_1 - p_\infty) e^{-\lambda (n-1)}\big)\, e^{\sigma z_i}
+#
+# is the chance that person i errs in a turn of game n, with z_i standard normal.
+
+
+N_PEOPLE, N_GAMES = 60, 10
+_FIRST, _LAST, _RATE, _SPREAD = 0.3, 0.02, 0.45, 0.4
+
+
+def draw_people(seed: int) -> Samples:
+    """Games of all people in the order in which they play them, each with fresh numbers."""
+    rng = np.random.default_rng([seed, 8])
+    talent = np.exp(_SPREAD * rng.standard_normal(N_PEOPLE))
+    slips = np.minimum(_typical(np.arange(1, N_GAMES + 1)) * talent[:, None], 0.99)
+    turns = np.minimum(rng.geometric(slips) - 1, LENGTH)
+    return Samples.from_games(
+        GameSample(
+            f"person-{who + 1:02}",
+            "median",
+            game,
+            int(lasted),
+            LENGTH,
+            None if lasted == LENGTH else "other",
+            kind="human",
+        )
+        for who, games in enumerate(turns)
+        for game, lasted in enumerate(games)
+    )
+
+
+def success_by_game(at: int) -> np.ndarray:
+    """The share of all people who have at least `at` turns right in each of their games."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    slips = np.minimum(_typical(np.arange(1, N_GAMES + 1))[:, None] * np.exp(_SPREAD * nodes), 0.99)
+    return np.asarray((1 - slips) ** at @ (weights / weights.sum()))
+
+
+def horizon_of(success: float, at: int) -> float:
+    """The game in which people succeed as often: between two games by the logarithm of their number, ±∞ beyond the first and last."""
+    curve = success_by_game(at)
+    if success < curve[0]:
+        return -math.inf
+    if success > curve[-1]:
+        return math.inf
+    return float(np.exp(np.interp(success, curve, np.log(np.arange(1, N_GAMES + 1)))))
+
+
+def _typical(game: np.ndarray) -> np.ndarray:
+    return np.asarray(_LAST + (_FIRST - _LAST) * np.exp(-_RATE * (game - 1)))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from howsure.errors import InputError
 from howsure.horizon.task_bank import Exact, NeedsJudge, Pattern
 from howsure.people.blinding import normal_text
-from howsure.people.typed import readings
+from howsure.people.questions import readings
 
 
 @pytest.mark.parametrize(

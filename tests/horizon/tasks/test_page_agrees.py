@@ -4,9 +4,8 @@ import pytest
 
 from howsure.horizon.task_bank import DOMAINS, EVERYDAY, Exact, Task, families
 from howsure.people.build import asset
-from howsure.people.questions import TextQuestion
+from howsure.people.questions import TextQuestion, plain_forms
 from howsure.people.screens import GameScreen
-from howsure.people.typed import plain_forms
 
 CHECKED = [
     (domain, one)

@@ -14,7 +14,7 @@ from howsure.horizon.novices.pages import NovicePages, PlacedTask
 from howsure.horizon.simulator import Suite, suite_of
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, GameScreen
-from howsure.people.rehearsal import seen_record, signed_answers, write_answers
+from howsure.people.packet import seen_record, signed_answers, write_answers
 from howsure.people.screens import GAVE_UP
 
 __all__ = ["fill_in_pages"]

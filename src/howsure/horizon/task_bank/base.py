@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from howsure.errors import HowsureError, InputError
 from howsure.horizon.task_bank.registry import family_of
-from howsure.people.typed import bare, plain_form, readings
+from howsure.people.questions import bare, plain_form, readings
 
 __all__ = ["Checker", "Exact", "Instance", "NeedsJudge", "Pattern", "Task", "TaskFamily", "Verification"]
 

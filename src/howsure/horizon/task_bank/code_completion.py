@@ -21,7 +21,7 @@ from howsure.horizon.task_bank.base import Checker, Instance, TaskFamily
 from howsure.horizon.task_bank.evaluator import ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.grammar import BUILTINS, Halted
 from howsure.horizon.task_bank.recipes import FUNCTION_NAMES, draw_program
-from howsure.people.typed import bare, plain_form, readings
+from howsure.people.questions import bare, plain_form, readings
 
 __all__ = ["FAMILIES", "FilledBlank", "MendedLine"]
 

@@ -18,7 +18,6 @@ from howsure.stats._arrays import Floats, Ints, codes
 from howsure.stats.bias import bias_effects
 from howsure.stats.calibration import calibration
 from howsure.stats.correlation import Kind, correlation
-from howsure.stats.drift import drift_alarm
 from howsure.stats.judges import (
     alternative_annotator_test,
     compare_judges,
@@ -27,6 +26,7 @@ from howsure.stats.judges import (
 )
 from howsure.stats.label_sampling import budget_for
 from howsure.stats.means import mean, paired_difference, share
+from howsure.stats.sequences import drift_alarm
 from howsure.study.agreement import clusters_used, coded, read_ratings
 from howsure.study.judging.attacks import attack, has_attacks
 from howsure.study.judging.ratings import Orders

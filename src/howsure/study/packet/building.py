@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from howsure.errors import InputError, OptionError
 from howsure.people import BuiltPage, build_page, new_salt, read_pages, write_private
 from howsure.people.build import explain
-from howsure.people.fielding import Quotas
 from howsure.people.screens import OpaqueId
+from howsure.people.store import Quotas
 from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
 from howsure.study.item_studies import ItemStudy, study_of

@@ -17,8 +17,8 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.people import BuiltPage, Item, QuizScreen, read_pages
+from howsure.people.packet import seen_record, signed_answers, write_answers
 from howsure.people.questions import Answer
-from howsure.people.rehearsal import seen_record, signed_answers, write_answers
 from howsure.people.screens import Screen
 from howsure.results import Provenance, Result
 from howsure.study.item_studies import ItemQuestion, ItemStudy, plain_text

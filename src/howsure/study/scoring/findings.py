@@ -14,7 +14,7 @@ from howsure.stats._arrays import Floats
 from howsure.stats.components import VarianceComponents, crossed_difference, crossed_mean, variance_components
 from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
 from howsure.stats.means import mean, paired_difference
-from howsure.stats.order import OrderTest, jonckheere, page
+from howsure.stats.permutation import OrderTest, jonckheere, page
 from howsure.study.agreement import Reliability, noise_ceiling_of, reliability
 from howsure.study.scoring.fidelity import (
     LITE,

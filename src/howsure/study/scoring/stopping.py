@@ -23,9 +23,8 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.people import FinishedAnswers, Received
 from howsure.people.build import BuiltPage
-from howsure.people.fielding import Decision
 from howsure.people.records import is_screened_out
-from howsure.people.store import Final
+from howsure.people.store import Decision, Final
 from howsure.stats.sequences import mean_sequence
 from howsure.study.item_studies import ItemStudy
 from howsure.study.packet.building import StudyKey, quotas_of
