@@ -12,7 +12,7 @@ import pytest
 
 import howsure
 from horizon.run_program import run, start
-from howsure.horizon.asking.task import attempts_from_logs
+from howsure.horizon.asking.replies import attempts_from_logs
 from howsure.horizon.novices.answers import review_item
 from howsure.horizon.task_bank import make_tasks, read_tasks, write_tasks
 from howsure.sources import read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.horizon.asking.task import worked_examples
+from howsure.horizon.asking.replies import worked_examples
 from howsure.horizon.task_bank import Task, make_tasks
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid"}

@@ -2,7 +2,7 @@
 
 import re
 
-from howsure.study.judging.task import asked
+from howsure.study.judging.runs import asked
 from howsure.study.protocol import ResponsePair, Study
 
 SECRET = ("target", "comparison", "TECH", "pair-")

@@ -5,7 +5,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.study.judging.ratings import Orders, Reply, summarise_replies
-from howsure.study.judging.task import ask, oriented, read_reply
+from howsure.study.judging.runs import ask, oriented, read_reply
 from howsure.study.protocol import Dimension
 from howsure.tables import Ratings
 from study.judging import always_first, fan, small_study

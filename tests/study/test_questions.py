@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.study.judging.task import ask, oriented, read_reply
+from howsure.study.judging.runs import ask, oriented, read_reply
 from howsure.study.protocol import Dimension
 from study.judging import SECRET, always_first, fan, lines, slot_of_ants, small_study
 

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from howsure.errors import InputError
+from howsure.horizon.task_bank import Instance, Task
+from howsure.running import read_logs
+from howsure.sources.inspect_format import Log, Sample
 from howsure.tables import Attempts
 
-__all__ = ["FAILURES", "REPLIES", "UNFINISHED", "practice_of", "scored", "to_name"]
+__all__ = [
+    "FAILURES",
+    "REPLIES",
+    "TASK",
+    "UNFINISHED",
+    "attempts_from_logs",
+    "course_part",
+    "latest_samples",
+    "practice_of",
+    "replies_from_logs",
+    "scored",
+    "to_name",
+    "worked_examples",
+]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -101,3 +120,95 @@ def to_name(attempts: Attempts) -> pl.DataFrame:
         pl.col("score").alias("score_cont"),
         *(["seconds"] if attempts.has("seconds") else []),
     )
+
+
+# Logs of Inspect into a table of replies, one row per attempt; read from the samples' summaries and without Inspect.
+
+
+TASK = "name_tasks"
+"""What Inspect calls the task."""
+
+Key = tuple[str, str, str]
+"""A run, the model, and the sample."""
+
+
+def attempts_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Attempts:
+    """The scored attempts of models in these logs, or folders of logs: task, family, domain, attempt, score, seconds."""
+    return scored(replies_from_logs(read_logs(paths, TASK)))
+
+
+def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
+    """What every attempt in the logs came to, in the order of models, tasks and attempts."""
+    rows = [row for (_, model, _), (_, sample) in latest_samples(logs).items() for row in _rows(model, sample)]
+    return pl.DataFrame(rows, schema=REPLIES).sort(
+        "model", "shots", "earlier_attempts", "task", "attempt", maintain_order=True
+    )
+
+
+def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, Sample]]:
+    """Of each attempt the first try without an error, and else the last, in logs from old to new.
+
+    Logs of one run are tries at the same attempts: those that say so, and those that Inspect's own retry wrote.
+    """
+    latest: dict[Key, tuple[Log, Sample]] = {}
+    for log in logs:
+        for sample in log.samples or []:
+            if sample.invalidation:
+                continue
+            run = (sample.metadata or {}).get("run") or log.eval.task_id or str(log.path)
+            key = run, log.eval.model, f"{sample.id}\n{sample.epoch}"
+            if key not in latest or latest[key][1].error:
+                latest[key] = log, sample
+    return latest
+
+
+def _rows(model: str, sample: Sample) -> list[dict[str, Any]]:
+    """The attempt of a sample, or all attempts of a course with feedback."""
+    told = sample.metadata or {}
+    row = {name: told.get(name) for name in REPLIES} | {"model": model, "seconds": sample.total_time}
+    if told.get("course"):
+        courses = (told | course_part(told, attempt) for attempt in range(1, told["course"] + 1))
+        return [row | {name: one.get(name) for name in REPLIES if name not in ("model", "seconds")} for one in courses]
+    if sample.error:
+        return [row | {"failure": UNFINISHED}]
+    if told.get("failure"):
+        return [row]
+    (score,) = (sample.scores or {}).values()
+    return [row | {"score": float(score.value)}]
+
+
+def course_part(told: Mapping[str, Any], attempt: int) -> dict[str, Any]:
+    """What a sample's metadata say of one attempt of a course; they hold numbers and short texts alone, so that summaries keep them."""
+    ending = f"@{attempt}"
+    found = {name.removesuffix(ending): value for name, value in told.items() if name.endswith(ending)}
+    missing = {} if found else {"failure": UNFINISHED}
+    return found | missing | {"attempt": attempt, "earlier_attempts": attempt - 1}
+
+
+# Worked examples to show before a task: fresh instances with their answers, never the one that is asked.
+
+
+_MOST_DRAWS = 20  # for each example; families of tasks are far larger than that
+
+
+def worked_examples(task: Task, suite: Sequence[Task], seed: int, n: int) -> list[Instance]:
+    """At most `n` examples for the instance of a task that is called `seed`, others for every seed.
+
+    They come from the task's own generator. A task that stays the same is shown others of its domain that do; none where nothing has an answer to show.
+    """
+    asked = task.instance(seed).prompt
+    drawn = _fresh(task, seed, n) if task.generator else _others(task, suite, seed)
+    by_prompt = {one.prompt: one for one in drawn if one.answer is not None and one.prompt != asked}
+    return list(by_prompt.values())[:n]
+
+
+def _fresh(task: Task, seed: int, n: int) -> Iterator[Instance]:
+    """Instances with negative names, which nobody is asked."""
+    first = 1 + seed * _MOST_DRAWS * n
+    return (task.instance(-number) for number in range(first, first + _MOST_DRAWS * n))
+
+
+def _others(task: Task, suite: Sequence[Task], seed: int) -> Iterator[Instance]:
+    others = [one for one in suite if one.domain == task.domain and one.generator is None]
+    random.Random(f"{task.id}\n{seed}").shuffle(others)
+    return (one.instance(seed) for one in others)

@@ -14,8 +14,16 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
-from howsure.horizon.asking.task import latest_samples, replies_from_logs, worked_examples
+from howsure.horizon.asking.replies import (
+    FAILURES,
+    REPLIES,
+    UNFINISHED,
+    latest_samples,
+    replies_from_logs,
+    scored,
+    to_name,
+    worked_examples,
+)
 from howsure.horizon.novices.answers import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.suite import instance_seed, sample_id
