@@ -1,5 +1,6 @@
 """One run of Vega per chart; the page, the SVG file and the PNG file come from it."""
 
+import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -91,9 +92,17 @@ def test_a_pale_shape_has_a_pale_filling_or_line_and_both_together_stay_one(tmp_
     for look in ({"filled": True}, {"filled": False}, {"fill": "red", "stroke": "blue"}):
         chart = Chart(frame).mark("point", opacity=0.4, **look).encode(x=quantitative("x"))
         root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
-        point = next(element for element in root.iter() if element.get("aria-roledescription") == "point")
+        point = root.find(f".//{SVG}g[@class='mark-symbol role-mark marks']/{SVG}path")
         pale = {name: value for name, value in point.items() if name.endswith("opacity") and value == "0.4"}
         assert list(pale) == ["opacity" if "stroke" in look else "fill-opacity" if look["filled"] else "stroke-opacity"]
+
+
+def test_vega_gets_no_tooltips_and_all_columns(runs):
+    chart = Chart(pl.DataFrame({"tooltip": [1]})).mark("point", tooltip=True)
+    pictures.svg(to_spec(chart.encode(x=quantitative("tooltip"), tooltip=quantitative("tooltip"))))
+    spec = json.loads(runs[0])
+    assert (list(spec["encoding"]), spec["mark"]) == (["x"], {"type": "point"})
+    assert list(spec["datasets"].values()) == [[{"tooltip": 1}]]
 
 
 def test_a_chart_gets_its_specification_once():

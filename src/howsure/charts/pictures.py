@@ -23,6 +23,7 @@ Spec = dict[str, Any]
 _SVG = "http://www.w3.org/2000/svg"
 _KEPT = 64  # pictures of one run; a report holds fewer charts
 _HEAD = ("title", "description")
+_DATA = ("data", "datasets")
 _PADDING = 8
 _ASCENT = 0.79  # of the font's size
 
@@ -90,9 +91,21 @@ def _bare(spec: Spec) -> Spec:
 
 def _parsed(spec: Spec) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
-    root = ElementTree.fromstring(_through_vega(json.dumps(spec, sort_keys=True, allow_nan=False)))
+    root = ElementTree.fromstring(_through_vega(json.dumps(_still(spec), sort_keys=True, allow_nan=False)))
     _pale_by_colour(root)
     return root
+
+
+def _still(spec: Spec) -> Spec:
+    """The specification without what a still picture does not show: text under the pointer, and a name for each mark."""
+    return {**_without_tooltips(spec), "config": {**spec.get("config", {}), "aria": False}}
+
+
+def _without_tooltips(part: Any) -> Any:
+    if isinstance(part, dict):
+        shown = (name for name in part if name != "tooltip")
+        return {name: part[name] if name in _DATA else _without_tooltips(part[name]) for name in shown}
+    return [_without_tooltips(inner) for inner in part] if isinstance(part, list) else part
 
 
 @lru_cache(maxsize=_KEPT)
