@@ -60,8 +60,13 @@ def columns_of(**estimates: Estimate) -> dict[str, Any]:
     }
 
 
+_PLAIN = {str, int, float, bool}  # most values of a table: asked first
+
+
 def plain(value: Any) -> Any:
     """A value as JSON knows it: estimates as objects, dates as text, numpy's scalars and arrays as numbers and lists."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, Estimate):
         return value.as_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
