@@ -23,7 +23,7 @@ _made: WeakKeyDictionary[Chart, Spec] = WeakKeyDictionary()
 
 
 def save_chart(chart: Chart, path: str | os.PathLike[str]) -> Path:
-    """Write a chart; the ending of the name sets the format: ``.html`` (interactive, offline), ``.png`` (two dots per pixel), ``.svg``, ``.json``.
+    """Write a chart; the ending of the name sets the format: ``.html`` (interactive, offline), ``.png`` (1.5 dots per pixel), ``.svg``, ``.json``.
 
     Parameters
     ----------

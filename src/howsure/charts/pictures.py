@@ -62,8 +62,8 @@ def svg(spec: Spec) -> str:
 
 
 def png(spec: Spec) -> bytes:
-    """The same picture with two dots per pixel."""
-    return bytes(engine().svg_to_png(svg(spec), scale=2))
+    """The same picture with 1.5 dots per pixel, about 1,080 in its width: sharp on a screen. For print there is SVG."""
+    return bytes(engine().svg_to_png(svg(spec), scale=1.5))  # 2 dots take 1.4 times the work
 
 
 @cache

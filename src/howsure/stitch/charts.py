@@ -434,7 +434,9 @@ def _caption(scale: Scale, note: str, of: str = "models", n: int | None = None) 
     count = len(scale.models) if n is None else n
     if scale.replicates is None:
         return Caption(count, of, None, "the fit has no replicates", note)
-    method = f"{len(scale.replicates):,} refits ({scale.provenance.settings['resample']} redrawn)"
+    resample = scale.provenance.settings["resample"]
+    bootstrap = {"errors": "parametric bootstrap", "bayesian": "Bayesian bootstrap"}.get(resample)
+    method = f"{len(scale.replicates):,} refits ({bootstrap or f'bootstrap over {resample}'})"
     return Caption(count, of, scale.level, method, note)
 
 

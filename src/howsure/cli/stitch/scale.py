@@ -486,7 +486,7 @@ def coverage(
         ]
         about = "all assumptions hold" if name == NONE else f"{name} ({DEPARTURES[name]})"
         caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
-        columns = ("redrawn", "of", "nominal", "coverage", "mean width")
+        columns = ("resampled", "of", "nominal", "coverage", "mean width")
         output.console.table(f"Coverage: {about}", columns, rows, caption)
     save_result(found, output)
 
