@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from howsure.charts import bundle as module
-from howsure.charts.bundle import bundle
+from howsure.charts import page as module
+from howsure.charts.page import bundle
 from howsure.safe_io import cache_folder
 
 

@@ -114,7 +114,7 @@ def test_a_chart_gets_its_specification_once():
 
 def test_drawing_prints_nothing_and_fetches_nothing():
     code = (
-        "from howsure.charts.bundle import _make; from howsure.charts.pictures import engine, svg; _make();"
+        "from howsure.charts.page import _make; from howsure.charts.pictures import engine, svg; _make();"
         "svg({'data': {'values': []}, 'mark': 'bar', 'encoding': {'x': {'field': 'no', 'type': 'temporal', 'scale': {'type': 'log'}}}});"
         "assert not hasattr(engine(), 'get_config') or engine().get_config()['allowed_base_urls'] == []"
     )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howsure.charts.heat_maps import _BRIGHT, _DARK, _is_dark
+from howsure.charts.kinds import _BRIGHT, _DARK, _is_dark
 from howsure.charts.theme import DARK, DASHES, DIVERGING, LIGHT, PALETTE, PALETTE_DARK, SEQUENTIAL, SHAPES, color_css
 
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.

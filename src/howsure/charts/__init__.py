@@ -4,13 +4,9 @@ A chart function takes rows (a small polars frame), `Field`\\ s that name column
 `Caption`; it draws what it is given and computes nothing. `save_chart` writes ``.html``, ``.png``, ``.svg`` or ``.json``.
 """
 
+from howsure.charts.encodings import Caption, Field, Reference, bins, estimate_rows
 from howsure.charts.export import save_chart, to_spec
-from howsure.charts.fields import Caption, Field, Reference, bins, estimate_rows
-from howsure.charts.heat_maps import heat_map
-from howsure.charts.histograms import histogram
-from howsure.charts.intervals import interval_plot
-from howsure.charts.lines import line_with_band
-from howsure.charts.points import points_with_trend
+from howsure.charts.kinds import heat_map, histogram, interval_plot, line_with_band, points_with_trend
 from howsure.charts.theme import captioned
 
 __all__ = [

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from howsure.charts.drawing import Chart
+from howsure.charts.drawing import Chart, by_place
 from howsure.charts.encodings import MAX_ROWS
-from howsure.charts.names import by_place
 from howsure.charts.pictures import Spec, png, svg
 from howsure.errors import OptionError
 from howsure.outside_text import drawn

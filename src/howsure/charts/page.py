@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import copy
 import hashlib
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from howsure.charts.bundle import bundle
-from howsure.charts.pictures import Spec, figure_svg
+from howsure.charts.pictures import Spec, engine, figure_svg
 from howsure.charts.theme import FONT, color_css
+from howsure.errors import InputError, need
 from howsure.outside_text import templates
+from howsure.safe_io import cache_folder, write_atomic
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["figure", "page", "policy", "scripts", "style", "title_and_caption"]
+__all__ = ["bundle", "figure", "kept_bundle", "page", "policy", "scripts", "style", "title_and_caption"]
 
 # The page gives the font, and the figure the role and the name: half of a picture's bytes.
 _IDLE = frozenset(
@@ -134,3 +137,57 @@ def _asset(name: str) -> str:
 @cache
 def _templates() -> Environment:
     return templates(_asset)
+
+
+# The JavaScript that draws charts in a page: Vega, Vega-Lite and Vega-Embed in one text, made once for this machine.
+
+
+# Vega-Embed alone brings the other two and the interpreter that needs no eval; naming them too only adds bytes.
+_SNIPPET = "window.vegaEmbed=vegaEmbed;"
+
+
+@cache
+def bundle() -> str:
+    """The script that defines ``vegaEmbed``.
+
+    Making it takes seconds, so it is kept in `cache_folder` under vl-convert's version and its own digest; a damaged file is
+    made again. Processes that make it at the same time each write a whole file; where the folder cannot be written the script
+    lives in memory only.
+    """
+    if (kept := kept_bundle()) is not None:
+        return kept
+    made = _make()
+    with contextlib.suppress(OSError, InputError):
+        for damaged in _kept_files():
+            damaged.unlink(missing_ok=True)
+        write_atomic(cache_folder() / f"vega-embed-{_version()}-{_digest(made.encode())}.js", made)
+    return made
+
+
+def kept_bundle() -> str | None:
+    """The script from the cache if it is there, whole and of this version."""
+    for path in _kept_files():
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            if path.stem.endswith(f"-{_digest(data)}"):
+                return data.decode()
+    return None
+
+
+def _kept_files() -> list[Path]:
+    return sorted(cache_folder().glob(f"vega-embed-{_version()}*.js"))
+
+
+def _short_digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _version() -> str:
+    need("vl_convert", "charts", "A page with charts")
+    from importlib.metadata import version
+
+    return version("vl-convert-python")
+
+
+def _make() -> str:
+    return str(engine().javascript_bundle(_SNIPPET))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
-    from howsure.charts.fields import Caption
+    from howsure.charts.encodings import Caption
 
 __all__ = ["DARK", "DIVERGING", "LIGHT", "PALETTE", "PALETTE_DARK", "SEQUENTIAL", "captioned", "color_css", "config"]
 

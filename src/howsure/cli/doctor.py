@@ -122,7 +122,7 @@ def _disk() -> Iterator[DoctorCheck]:
 
 
 def _charts() -> DoctorCheck:
-    from howsure.charts.bundle import bundle, kept_bundle
+    from howsure.charts.page import bundle, kept_bundle
     from howsure.charts.pictures import can_draw
     from howsure.safe_io import cache_folder
 

@@ -10,7 +10,7 @@ import polars as pl
 from howsure.charts import Caption, Field, Reference, captioned, estimate_rows, interval_plot, line_with_band
 from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
-from howsure.charts.points import points_with_trend
+from howsure.charts.kinds import points_with_trend
 from howsure.charts.theme import LIGHT, PALETTE, ROW
 from howsure.study.verdict import coefficient_words, in_words
 

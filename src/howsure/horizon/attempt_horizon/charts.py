@@ -21,7 +21,7 @@ from howsure.charts import (
 )
 from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import by_group, position, roles, tooltips
-from howsure.charts.lines import band
+from howsure.charts.kinds import band
 from howsure.charts.theme import LIGHT, PALETTE
 from howsure.horizon.attempt_horizon.horizons import rates_by_difficulty, sample_curves, success_table
 

@@ -11,7 +11,7 @@ import polars as pl
 from howsure.charts import Caption, Field, Reference, captioned, interval_plot, points_with_trend
 from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import by_group, haloed, position, roles, tooltips
-from howsure.charts.lines import band
+from howsure.charts.kinds import band
 from howsure.charts.theme import LIGHT, PALETTE
 from howsure.stitch.charts import CAPABILITY, readable, with_long_names
 from howsure.stitch.forecasting.frontier import dates_of, years_of
