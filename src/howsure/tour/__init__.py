@@ -2,12 +2,11 @@
 
 ::
 
-    world                  the models of the tour, and what is true of them
-    learners               people who learn Track the Stat
-    games                  the models play it, through Inspect where that is installed
+    world                                     the models of the tour, and their true values
+    games                                     the models play Track the Stat, through Inspect if it is installed
     evals, track, horizons, study, stitch     one instrument each: measure, and compare with the true values
-    parts, page            what an instrument brings to the page, and the page
-    whole, coverage        the whole of it, once; and many times over, to count
+    stops, page                               what an instrument adds to the page, and the page
+    making, coverage                          the whole tour once; and many times, to count how often intervals contain the true value
 """
 
 from typing import TYPE_CHECKING
