@@ -34,11 +34,12 @@ def chart(examples):
     return examples["interval_plot"]()
 
 
-def test_png_has_two_dots_a_pixel_on_white(chart, tmp_path):
+def test_png_has_one_and_a_half_dots_per_pixel_on_white(chart, tmp_path):
     png = save_chart(chart, tmp_path / "chart.png").read_bytes()
     picture = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
     assert png.startswith(b"\x89PNG")
-    assert struct.unpack(">II", png[16:24]) == (2 * int(picture.get("width")), 2 * int(picture.get("height")))
+    size = [float(picture.get(side)) for side in ("width", "height")]
+    assert struct.unpack(">II", png[16:24]) == pytest.approx([1.5 * side for side in size], abs=1)
     assert picture[0].get("fill") == "white"
 
 

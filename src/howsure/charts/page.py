@@ -160,7 +160,7 @@ def bundle() -> str:
     with contextlib.suppress(OSError, InputError):
         for damaged in _kept_files():
             damaged.unlink(missing_ok=True)
-        write_atomic(cache_folder() / f"vega-embed-{_version()}-{_digest(made.encode())}.js", made)
+        write_atomic(cache_folder() / f"vega-embed-{_version()}-{_short_digest(made.encode())}.js", made)
     return made
 
 
@@ -169,7 +169,7 @@ def kept_bundle() -> str | None:
     for path in _kept_files():
         with contextlib.suppress(OSError):
             data = path.read_bytes()
-            if path.stem.endswith(f"-{_digest(data)}"):
+            if path.stem.endswith(f"-{_short_digest(data)}"):
                 return data.decode()
     return None
 
