@@ -224,7 +224,7 @@ def test_an_interrupted_check_leaves_no_certificate(tmp_path, monkeypatch):
 
     monkeypatch.setattr(verb, "interruption_notes", lambda: ("Interrupted: 100 of 1,000 replicates were computed.",))
     out = tmp_path / "c.json"
-    told = CliRunner().invoke(verb.app, [str(CLAIMS), str(RUNS), "--replicates", "20", "--most", "2", "--certificate", str(out)])  # fmt: skip
+    told = CliRunner().invoke(verb.app, ["check", str(CLAIMS), str(RUNS), "--replicates", "20", "--most", "2", "--certificate", str(out)])  # fmt: skip
     assert told.exit_code == 0, told.output
     assert "no certificate was written" in told.output
     assert not out.exists()

@@ -102,5 +102,5 @@ def test_history_is_shown_and_drawn(command, tmp_path):
         command("gate", CI / "base.csv", CI / "candidate.csv", "--history", kept, "--commit", commit)
     found = command("gate", "--history", kept, "-o", tmp_path / "out")
     assert found.returncode == 0, found.stderr
-    assert "The chain of 2 runs is whole" in found.stdout
+    assert "The chain of 2 runs is complete" in found.stdout
     assert (tmp_path / "out" / "trend.png").exists()

@@ -166,7 +166,7 @@ def test_people_read_models_and_benchmarks():
     text = told("fit", EXAMPLES / "scores.csv", "--replicates", 30)
     assert "210 scores of 36 models on 12 benchmarks" in text
     assert "capability [90%]" in text
-    assert "The first 15 of 36. Preset default, anchored at bench-12; all models hold the unit in refits." in " ".join(
+    assert "The first 15 of 36. Preset default, anchored at bench-12; all models fix the unit in refits." in " ".join(
         text.split()
     )
 
@@ -505,7 +505,7 @@ def test_models_beyond_all_benchmarks_and_flat_benchmarks_are_states(tmp_path):
 
 def test_attempts_are_not_scores():
     line = refused("fit", ROOT / "examples/evals/attempts.csv")
-    assert "holds attempts; this command needs scores" in line
+    assert "contains attempts; this command needs scores" in line
 
 
 def test_a_folder_without_a_fit_is_told(tmp_path):
@@ -521,4 +521,4 @@ def test_new_scores_on_unknown_benchmarks_are_told(folder, tmp_path):
 def test_the_group_lists_all_verbs():
     text = told("--help")
     assert all(f"  {verb} " in text for verb in VERBS)
-    assert "..." not in text.split("Commands:")[1], "a first line is too long to be shown whole"
+    assert "..." not in text.split("The scale:")[1], "a first line is too long to be shown whole"

@@ -226,7 +226,7 @@ def rows(*models, score=lambda model, i: (i + len(model)) % 2):
     [
         (rows(("a", "xy"), ("b", "xy"), score=lambda *_: 1), "2 items", "no difference was observed"),
         (rows(("a", "x"), ("bb", "x")), "1 item,", "an interval needs 2"),
-        (rows(("a", "uvwx"), ("b", "ABCD"), score=lambda model, i: i < len(model) + (model == "a")), "8 items", "no common items"),
+        (rows(("a", "uvwx"), ("b", "ABCD"), score=lambda model, i: i < len(model) + (model == "a")), "8 items", "without common items"),
     ],
     ids=["equal", "single", "disjoint"],
 )  # fmt: skip

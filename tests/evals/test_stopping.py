@@ -114,7 +114,7 @@ def test_samples_numbered_after_shuffling_are_paired_by_input(odd_runs):
     assert (told["answer"], told["value"]) == ("no difference that matters", 0.0)  # the same answers in another order
     seen = watch(odd_runs.folder / "base")
     assert seen.pairs == ()
-    assert "stands for different inputs" in seen.provenance.notes[-1]
+    assert "refers to different inputs" in seen.provenance.notes[-1]
 
 
 def completed(stopper, item, value):

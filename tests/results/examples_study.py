@@ -8,7 +8,7 @@ import polars as pl
 
 from howsure.stats.latent_classes import simulate_labels
 from howsure.stats.sequences import simulate_runs
-from howsure.study import agreement, analysis, answer_types, interval_coverage, presets, protocol, simulator, stopping
+from howsure.study import agreement, analysis, answer_types, interval_coverage, item_studies, presets, simulator, stopping
 from howsure.study.judging import attacks, bench, embeddings, labelling, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
 from howsure.study.packet import building, preflight, selection, simulated_raters
@@ -105,7 +105,7 @@ def similarity():
 @example(simulated_raters.SimulatedAnswers)
 def simulated_answers():
     with tempfile.TemporaryDirectory() as name:
-        study = protocol.read_study(presets.init(Path(name) / "study", "labels")[0])
+        study = item_studies.read_study(presets.init(Path(name) / "study", "labels")[0])
         building.build(study, n_raters=2, salt="0123456789abcdef").save(Path(name) / "packet")
         return simulated_raters.rate_items(Path(name) / "packet", seed=1)
 

@@ -142,7 +142,7 @@ def test_the_command_takes_any_csv_and_writes_what_it_says(command, tmp_path):
     }
     wrong = command("study", "analyze", tmp_path / "labels.csv", "--answers", "spans")
     assert wrong.returncode == 2
-    assert "The table holds categories, not spans." in wrong.stderr
+    assert "The table contains categories, not spans." in wrong.stderr
 
 
 def test_several_systems_per_item_are_several_answers_in_every_verb():
@@ -217,11 +217,11 @@ def test_clusters_of_the_tables_reach_judges_and_estimates():
 )
 def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path):
     """Also with items that are shown again: their answers are told and not counted."""
-    from howsure.study import presets, protocol
+    from howsure.study import item_studies, presets
     from howsure.study.packet import building, simulated_raters
     from howsure.study.scoring.collection import collect
 
-    given = protocol.read_study(presets.init(tmp_path / "study", preset)[0])
+    given = item_studies.read_study(presets.init(tmp_path / "study", preset)[0])
     items = given.model_copy(update={"repeats": 2})
     building.build(items, n_raters=6, salt="0123456789abcdef").save(tmp_path / "packet")
     simulated_raters.rate_items(tmp_path / "packet", seed=1).save_answers(tmp_path / "answers")
@@ -372,10 +372,10 @@ def test_many_raters_keep_the_comparison_at_the_same_prompts_and_show_both_ends(
 
 def test_few_raters_are_told_how_often_their_intervals_hold():
     two, five = (study.analyze(likert(n_raters=n), answers="ratings").provenance.notes for n in (2, 5))
-    assert any("2 raters say little" in note and "87 to 96 %" in note for note in two)
-    assert not any("say little" in note for note in five)
+    assert any("2 raters give little information" in note and "87 to 96 %" in note for note in two)
+    assert not any("give little information" in note for note in five)
     protocol = study.analyze(study.simulate(n_pairs=5, crowd=study.Crowd(3), seed=1).ratings)
-    assert any("3 raters say little" in note for note in protocol.provenance.notes)
+    assert any("3 raters give little information" in note for note in protocol.provenance.notes)
 
 
 @pytest.mark.parametrize("n_raters", [2, 3])

@@ -139,7 +139,7 @@ def test_a_build_never_overwrites_a_key_nor_joins_other_pages(tmp_path):
     with pytest.raises(InputError, match="key.json is already there"):
         build(small_study()).save(tmp_path / "a")
     (tmp_path / "a/key.json").unlink()
-    with pytest.raises(InputError, match="holds other pages"):
+    with pytest.raises(InputError, match="contains other pages"):
         build(small_study()).save(tmp_path / "a")
 
 

@@ -134,10 +134,10 @@ def test_a_busy_server_is_asked_again():
         ),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), r"refused with 302"),
         ((200, {}, b"<html>"), r"the answer is not JSON"),
-        ((200, {}, b'{"data": []}'), r"holds no vector for each text"),
-        ((200, {}, b'{"data": [{"index": 0, "embedding": ["x"]}]}'), r"holds no vector for each text"),
-        ((200, {}, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), r"holds no vector for each text"),
-        ((200, {}, b"[]"), r"holds no vector for each text"),
+        ((200, {}, b'{"data": []}'), r"contains no vector for each text"),
+        ((200, {}, b'{"data": [{"index": 0, "embedding": ["x"]}]}'), r"contains no vector for each text"),
+        ((200, {}, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), r"contains no vector for each text"),
+        ((200, {}, b"[]"), r"contains no vector for each text"),
     ],
 )
 def test_what_a_server_does_wrong_is_told_in_one_line(said, told):

@@ -49,7 +49,7 @@ def test_five_pairs_cannot_carry_the_claim(asked):
     assert 0.3 < asked.asked.as_assumed.joint.met < 0.7
     told = " ".join(asked.sentences)
     assert "below 0.88 does not differ from 0" in told
-    assert "the bar is therefore 0.88, not 0.7" in told
+    assert "the effective threshold is therefore 0.88, not 0.7" in told
     assert "cannot be separated from a difference between two pairs" in told
     assert "cannot show that α is at least 0.75" in told
     assert f"Recommended: {asked.recommended}" in told

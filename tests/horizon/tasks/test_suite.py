@@ -124,8 +124,8 @@ ONE = "- id: a\n  domain: d\n  prompt: p\n"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "holds no tasks"),
-        ("tasks: []", "holds no tasks"),
+        ("", "contains no tasks"),
+        ("tasks: []", "contains no tasks"),
         ("tasks: 5", "line 1: tasks: is followed by a list"),
         ("just words", "line 1: tasks: is followed by a list"),
         ("task:\n- id: a", "line 1: a suite holds one list, tasks:"),
