@@ -36,6 +36,7 @@ __all__ = [
     "count_json_values",
     "gunzip",
     "lock_file",
+    "points_outside",
     "read_bytes",
     "refuse_special",
     "temporary_folder",
@@ -285,7 +286,7 @@ class Archive:
             self._places = {name: place for place, name in enumerate(directory.names)}
             together = "\n".join(["", *directory.names])  # most archives need no look at each name
             is_suspect = "\n/" in together or ".." in together
-            if outside := next((name for name in self._places if is_suspect and _points_outside(name)), None):
+            if outside := next((name for name in self._places if is_suspect and points_outside(name)), None):
                 raise InputError(
                     f"{path}: contains a member {outside!r} that points outside the archive, and was not read."
                 )
@@ -399,7 +400,8 @@ class _Directory(NamedTuple):
         return _Member(*(int(self.numbers[name][place]) for name in _Member._fields))
 
 
-def _points_outside(name: str) -> bool:
+def points_outside(name: str) -> bool:
+    """Whether a relative name, of an archive's member or of a recorded file, leads out of its folder."""
     return name.startswith("/") or (".." in name and "/../" in f"/{name}/".replace("\\", "/"))
 
 

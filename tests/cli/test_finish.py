@@ -1,11 +1,16 @@
 """How verbs end: which files are written, what is checked before the work, and what happens without the charts extra."""
 
+import hashlib
+import json
 import subprocess
 import sys
 
 import pytest
 
+import howsure
+
 ATTEMPTS = "examples/evals/attempts.csv"
+TABLES = ("summary.csv", "summary.json", "summary.result.zip")
 HIDDEN = """
 import sys
 class Hide:
@@ -33,15 +38,63 @@ def without_charts():
 
 def test_the_report_and_pictures_are_written_by_default(command, tmp_path):
     told = command("summary", ATTEMPTS, "-o", tmp_path / "out")
-    tables = {"summary.csv", "summary.json", "summary.result.zip"}
     report = {"summary_report.html", "summary_report.sections.json"}
-    assert names(tmp_path / "out") == {*tables, *report, "summary.png"}
+    assert names(tmp_path / "out") == {*TABLES, *report, "summary.png"}
     assert "replaced" not in told.stderr
+    assert "summary_report.sections.json" in told.stderr
     told = command("summary", ATTEMPTS, "-o", tmp_path / "out", "--formats", "svg")
-    assert "(replaced: summary.csv, summary.json, summary.result.zip)" in told.stderr
-    assert "summary.svg" in names(tmp_path / "out")
+    assert "(replaced: summary.csv, summary.json, summary.result.zip, summary_report.sections.json)" in told.stderr
+    assert "note: removed: summary.png, summary_report.html, from an earlier run" in told.stderr
+    assert names(tmp_path / "out") == {*TABLES, "summary.svg", "summary_report.sections.json"}
     told = command("summary", ATTEMPTS, "-o", tmp_path / "out", "--formats", "svg")
     assert "(all of them replaced older files)" in told.stderr
+
+
+def test_only_unchanged_files_of_the_same_verb_are_removed(command, tmp_path):
+    command("summary", ATTEMPTS, "-o", tmp_path)
+    command("leaderboard", ATTEMPTS, "-o", tmp_path)
+    before = names(tmp_path)
+    (tmp_path / "summary.png").write_text("mine, under the old name")
+    (tmp_path / "notes.svg").write_text("mine")
+    told = command("summary", ATTEMPTS, "-o", tmp_path, "--formats", "")
+    assert "note: removed: summary_report.html, from an earlier run" in told.stderr
+    assert names(tmp_path) == before - {"summary_report.html"} | {"notes.svg"}
+
+
+def test_what_a_verb_writes_beside_its_result_is_removed_with_it(command, tmp_path):
+    command("summary", ATTEMPTS, "-o", tmp_path, "--mixed-model", "--formats", "")
+    assert "variance_shares.csv" in names(tmp_path)
+    command("summary", ATTEMPTS, "-o", tmp_path, "--formats", "")
+    assert names(tmp_path) == {*TABLES, "summary_report.sections.json"}
+
+
+def test_a_record_cannot_name_files_outside_the_folder(command, tmp_path):
+    folder, outside = tmp_path / "out", tmp_path / "mine.txt"
+    outside.write_text("mine")
+    command("summary", ATTEMPTS, "-o", folder, "--formats", "")
+    record = folder / "summary_report.sections.json"
+    told = json.loads(record.read_text())
+    digest = hashlib.sha256(outside.read_bytes()).hexdigest()
+    told["files"] |= {"../mine.txt": digest, str(outside): digest}
+    record.write_text(json.dumps(told))
+    assert "removed" not in command("summary", ATTEMPTS, "-o", folder, "--formats", "").stderr
+    assert outside.exists()
+
+
+def test_the_report_shows_what_the_last_run_computed(command, tmp_path):
+    def page():
+        told = command("report", tmp_path / "out", "-o", tmp_path / "page.html")
+        assert told.returncode == 0, told.stderr
+        return (tmp_path / "page.html").read_text()
+
+    command("summary", ATTEMPTS, "-o", tmp_path / "out")
+    assert "cluster task" in page()
+    command("summary", ATTEMPTS, "-o", tmp_path / "out", "--cluster", "family", "--formats", "svg")
+    assert "cluster family" in page()
+    assert "cluster task" not in page()
+    howsure.summary(howsure.read(ATTEMPTS), cluster="domain").save(tmp_path / "out")
+    assert "cluster domain" in page()
+    assert "cluster family" not in page()
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from howsure.reporting import (
     save_report,
     together,
 )
+from howsure.results.storage import write_value
 
 TODAY = datetime.date(2026, 1, 2)
 
@@ -67,6 +68,22 @@ def test_a_folder_without_results_and_a_broken_file_are_told(tmp_path):
         find_reports([tmp_path])
     (tmp_path / "report.sections.json").write_text("{}")
     with pytest.raises(InputError, match=r"report\.sections\.json: contains no sections"):
+        find_reports([tmp_path])
+
+
+def test_a_result_without_sections_is_shown_too(tmp_path):
+    found = summary(simulate(seed=1).attempts)
+    found.save(tmp_path)
+    (report,) = find_reports([tmp_path]).values()
+    assert render(report) == render(
+        Report(report.title, found.sections(), found.provenance, report.date, found.opening())
+    )
+    assert list(find_reports([tmp_path / "summary.result.zip"])) == [tmp_path / "summary.result.zip"]
+
+
+def test_what_an_interrupted_check_keeps_is_no_result(tmp_path):
+    write_value(summary(simulate(seed=1).attempts), tmp_path / "unfinished" / "0a1b.result.zip")
+    with pytest.raises(InputError, match="contains no saved result"):
         find_reports([tmp_path])
 
 

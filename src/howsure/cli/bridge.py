@@ -77,9 +77,9 @@ def track(
     output.console.table(
         "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
     )
-    finish(found, output, "track_horizon", "Games a novice would need")
-    if output.out:
-        output.console.wrote([learning_attempts(samples, min_turns=min_turns).write(output.out / "attempts.csv")])
+    attempts = learning_attempts(samples, min_turns=min_turns)
+    more = [attempts.write(output.out / "attempts.csv")] if output.out else []
+    finish(found, output, "track_horizon", "Games a novice would need", more)
 
 
 @app.command(epilog="Example: howsure bridge scores examples/evals/attempts.csv -o out")

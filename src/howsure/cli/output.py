@@ -20,9 +20,19 @@ from howsure.outside_text import json_text, one_line, several_lines
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.cli.options import Output
+    from howsure.reporting import Report
     from howsure.results import Result
 
-__all__ = ["Console", "finish", "guard_streams", "print_error", "progress_bar", "save_charts", "write_all"]
+__all__ = [
+    "Console",
+    "finish",
+    "guard_streams",
+    "print_error",
+    "progress_bar",
+    "save_charts",
+    "write_all",
+    "write_report",
+]
 
 has_written = False
 """Whether this command has written files, so that a closed standard output loses nothing."""
@@ -196,26 +206,43 @@ def _in_short(paths: Sequence[Path]) -> list[str]:
 # How every analysis ends: JSON for programs; tables, charts and a report where a folder was named.
 
 
-def finish(result: Result, output: Output, name: str, title: str) -> None:
-    """Print the result as JSON where that was asked for, and write its files where a folder was named."""
+def finish(result: Result, output: Output, name: str, title: str, more: Sequence[Path] = ()) -> None:
+    """Print the result as JSON where that was asked for, and write its files where a folder was named; ``more`` are files already written."""
     if output.json:
         output.console.json(result.as_dict())
     if output.out:
-        output.console.wrote(write_all(result, output, output.out / f"{name}_report.html", title))
+        output.console.wrote(write_all(result, output, output.out / f"{name}_report.html", title, more))
 
 
-def write_all(result: Result, output: Output, page: Path, title: str) -> list[Path]:
-    """The tables, the charts in the formats that were asked for, and the report, which is the file ``page``."""
+def write_all(result: Result, output: Output, page: Path, title: str, more: Sequence[Path] = ()) -> list[Path]:
+    """The tables, the charts in the formats that were asked for, and the report, which is the file ``page``; and ``more``, already written."""
     import datetime
 
-    from howsure.reporting import Report, save_report
+    from howsure.reporting import Report
 
-    written = [*result.save(page.parent), *save_charts(result.charts(), output, page.parent)]
-    if "html" in output.formats_asked:
-        today = datetime.datetime.now(tz=datetime.UTC).date()
-        report = Report(title, result.sections(), result.provenance, today, result.opening())
-        written.append(save_report(report, page))
-    return written
+    written = [*more, *result.save(page.parent), *save_charts(result.charts(), output, page.parent)]
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    report = Report(title, result.sections(), result.provenance, today, result.opening())
+    return write_report(report, output, page, kind=type(result).__name__, written=written)
+
+
+def write_report(report: Report, output: Output, page: Path, *, kind: str, written: Sequence[Path]) -> list[Path]:
+    """The report as a page, if that was asked for, and its sections for `howsure report`, after the files ``written``.
+
+    Removes what an earlier run of the same ``kind`` wrote and this one did not, so that no picture or page shows old numbers.
+    """
+    from howsure.reporting import render
+    from howsure.reporting.store import ENDING, files_saved_with, save_sections
+    from howsure.safe_io import write_atomic
+
+    written = [*written, *([write_atomic(page, render(report))] if "html" in output.formats_asked else [])]
+    sections = page.with_name(page.stem + ENDING)
+    old = sorted({*files_saved_with(sections, kind)} - {*written, sections})
+    for path in old:
+        path.unlink()
+    if old:
+        output.console.notes([f"removed: {', '.join(_in_short(old))}, from an earlier run"])
+    return [*written, save_sections(report, sections, kind=kind, files=written)]
 
 
 def save_charts(charts: Mapping[str, Chart], output: Output, folder: Path) -> list[Path]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from howsure.charts.drawing import Chart
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.outside_text import json_text
-from howsure.results import Provenance, plain
+from howsure.results import Provenance, Result, plain
 from howsure.results.blocks import (
     Block,
     Cell,
@@ -27,20 +28,38 @@ from howsure.results.blocks import (
     TableBlock,
     Text,
 )
-from howsure.safe_io import read_bytes, write_atomic
+from howsure.results.storage import ENDING as RESULT_ENDING
+from howsure.safe_io import points_outside, read_bytes, write_atomic
 
-__all__ = ["ENDING", "find_reports", "load_sections", "save_sections"]
+__all__ = ["ENDING", "files_saved_with", "find_reports", "load_sections", "save_sections"]
 
 ENDING = ".sections.json"
 _FORM = 1
+_NOT_SECTIONS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _FRONT = ("caveat", "next_step", "question", "verdict")  # texts of a section for the front page
 _KINDS = {kind.__name__: kind for kind in (Text, KeyNumbers, TableBlock, ChartBlock, Method, Download)}
 
 
-def save_sections(report: Report, path: Path) -> Path:
-    """Write a report's sections with what made them; `find_reports` reads them."""
+def save_sections(report: Report, path: Path, *, kind: str = "", files: Sequence[Path] = ()) -> Path:
+    """Write a report's sections with what made them; `find_reports` reads them.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    path : Path
+        The file to write.
+    kind : str
+        The kind of result, such as the name of its class: files of another kind in the same place are not ours.
+    files : Sequence[Path]
+        The files that were written with it, in the same folder or below; their names and digests are kept (`files_saved_with`).
+    """
     told = {
         "form": _FORM,
+        "kind": kind,
+        "files": {
+            one.relative_to(path.parent).as_posix(): _digest(one) for one in files if one.is_relative_to(path.parent)
+        },
         "title": report.title,
         "date": report.date.isoformat(),
         "made": plain(report.made),
@@ -58,6 +77,11 @@ def save_sections(report: Report, path: Path) -> Path:
 
 def load_sections(path: Path) -> Report:
     """The report that was saved there."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[Report, list[tuple[Path, str]]]:
+    """The report, and the files that were written with it, with their digests."""
     try:
         told = json.loads(read_bytes(path))
         if told["form"] != _FORM:
@@ -74,19 +98,31 @@ def load_sections(path: Path) -> Report:
             for one in told["sections"]
         ]
         made = told["made"]
-        return Report(
+        report = Report(
             told["title"],
             sections,
             Provenance(made["settings"], made["digest"], made["seed"], tuple(made["notes"]), made["version"]),
             datetime.date.fromisoformat(told["date"]),
             [_unpacked(block) for block in told["summary"]],
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        return report, _files(told, path)
+    except _NOT_SECTIONS as error:
         raise InputError(f"{path}: contains no sections of a report ({error}). Make it again.") from None
+
+
+def files_saved_with(path: Path, kind: str) -> list[Path]:
+    """The files that were written with these sections, if the result was of this kind, and that have not been changed since."""
+    try:
+        told = json.loads(read_bytes(path)) if path.is_file() else {}
+        return [one for one, digest in _files(told, path) if told["kind"] == kind and _is_unchanged(one, digest)]
+    except _NOT_SECTIONS:
+        return []
 
 
 def find_reports(folders: Iterable[Path]) -> dict[Path, Report]:
     """All saved reports in these folders and their subfolders, by file, in the order of the folders.
+
+    A report is made of the result itself where no sections were saved with it, or where it was saved again without them, as `Result.save` does.
 
     Parameters
     ----------
@@ -95,13 +131,50 @@ def find_reports(folders: Iterable[Path]) -> dict[Path, Report]:
     """
     found: dict[Path, Report] = {}
     for folder in folders:
-        files = [folder] if folder.is_file() else sorted(folder.rglob(f"*{ENDING}"))
-        if not files:
+        reports: dict[Path, Report] = {}
+        is_result = folder.name.endswith(RESULT_ENDING)
+        files = ([] if is_result else [folder]) if folder.is_file() else sorted(folder.rglob(f"*{ENDING}"))
+        for path in files:
+            report, with_it = _read(path)
+            results = [(one, digest) for one, digest in with_it if one.name.endswith(RESULT_ENDING) and one.is_file()]
+            newer = [one for one, digest in results if not _is_unchanged(one, digest)]
+            reports |= {one: _report_of(one) for one in newer} if newer else {path: report}
+        if not reports:
+            saved = [folder] if is_result else sorted(folder.rglob(f"*{RESULT_ENDING}"))
+            reports = {one: _report_of(one) for one in saved if one == folder or _json_of(one).is_file()}
+        if not reports:
             raise InputError(
                 f"{folder}: contains no saved result. Name folders that verbs of howsure wrote to with -o (they contain files that end in {ENDING})."
             )
-        found |= {path: load_sections(path) for path in files}
+        found |= reports
     return found
+
+
+def _json_of(path: Path) -> Path:
+    """What `Result.save` writes beside a result; what an interrupted run keeps for later has none."""
+    return path.with_name(path.name.removesuffix(RESULT_ENDING) + ".json")
+
+
+def _report_of(path: Path) -> Report:
+    """The report on a saved result, with the day on which it was saved."""
+    result = Result.load(path)
+    sections = result.sections()
+    day = datetime.datetime.fromtimestamp(path.stat().st_mtime, tz=datetime.UTC).date()
+    return Report(sections[0].title, sections, result.provenance, day, result.opening())
+
+
+def _files(told: Mapping[str, Any], path: Path) -> list[tuple[Path, str]]:
+    """The files in a record and their digests, without names that lead out of the folder."""
+    return [(path.parent / name, digest) for name, digest in told.get("files", {}).items() if not points_outside(name)]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _is_unchanged(path: Path, digest: str) -> bool:
+    return path.is_file() and _digest(path) == digest
 
 
 def _packed(block: Block) -> dict[str, Any]:

@@ -104,13 +104,13 @@ def gate(
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(result.markdown() + "\n")
+    more: list[Path] = []
     if history:
         from howsure.evals.gating import append_history, read_history
 
         append_history(history, result, commit=commit or _commit())
-        if output.out:
-            output.console.wrote(save_charts(read_history(history).charts(), output, output.out))
-    finish(result, output, "gate", "May the candidate replace the base?")
+        more = save_charts(read_history(history).charts(), output, output.out) if output.out else []
+    finish(result, output, "gate", "May the candidate replace the base?", more)
     is_open = result.verdict == "cannot tell" and cannot_tell is not None
     code = EXIT_CODES["ship" if cannot_tell == "ship" else "block"] if is_open else result.exit_code
     if is_open:

@@ -143,6 +143,7 @@ def summary(
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
+    more: list[Path] = []
     if mixed_model:
         from howsure.evals.summaries import pooled_means
 
@@ -155,9 +156,8 @@ def summary(
         shown = ("subject", "task", f"model [{level:.0%}]", f"design-based [{level:.0%}]", "own weight", "remark")
         caption = "Own weight: weight of the eval's own mean; the rest is the weight of other evals. Compare with the design-based interval."
         output.console.table("Means from one model of all scores", shown, means, caption)
-        if output.out:
-            output.console.wrote(pooled.save(output.out))
-    finish(result, output, "summary", "How well did each model do?")
+        more = pooled.save(output.out) if output.out else []
+    finish(result, output, "summary", "How well did each model do?", more)
 
 
 # `howsure compare`.

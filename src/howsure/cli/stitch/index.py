@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import Console, finish, progress_bar, save_charts
+from howsure.cli.output import Console, finish, progress_bar, save_charts, write_report
 from howsure.cli.stitch.scale import SHOWN, Fit, Fitting, capability_of, figure, load_scale
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
@@ -129,10 +129,10 @@ def update(
             [(r["rank"], r["model"], capability_of(r | {"interval_state": "ok"}, found.scale.level)) for r in best],
             "",
         )
-    finish(found, output, "update", "What moved, and why")
+    more: list[Path] = []
     if output.out:
-        written = [*found.scale.save(output.out), *save_charts(found.scale.charts(), output, output.out)]
-        console.wrote(written)
+        more = [*found.scale.save(output.out), *save_charts(found.scale.charts(), output, output.out)]
+    finish(found, output, "update", "What moved, and why", more)
 
 
 @app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --covariate length --fit fit")
@@ -372,15 +372,13 @@ def _write_all(run: WholeRun, output: Output, folder: Path) -> list[Path]:
     """Each result in its own folder, and one report of all."""
     import datetime
 
-    from howsure.reporting import Report, save_report
+    from howsure.reporting import Report
     from howsure.results.blocks import Section, TableBlock, Text
 
     written: list[Path] = []
     for name, result in run.items():
         written += result.save(folder / name)
         written += save_charts(result.charts(), output, folder / name)
-    if "html" not in output.formats_asked:
-        return written
     sentences = dict(zip(run, run.summary(), strict=True))
     table = TableBlock(["Analysis", "Finding"], [[name, sentences[name]] for name in run], "What each analysis found.")
     blocks: list[Any] = [table]
@@ -391,10 +389,9 @@ def _write_all(run: WholeRun, output: Output, folder: Path) -> list[Path]:
         *(one for result in run.values() for one in result.sections()),
     ]
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    page = save_report(
-        Report("The capability scale", sections, run["fit"].provenance, today, ()), folder / "all_report.html"
-    )
-    return [page, *written]
+    report = Report("The capability scale", sections, run["fit"].provenance, today, ())
+    files = write_report(report, output, folder / "all_report.html", kind=type(run).__name__, written=written)
+    return sorted(files, key=lambda path: path.parent != folder)  # the report first
 
 
 def _signed(number: float | None) -> str | None:

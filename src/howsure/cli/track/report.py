@@ -42,7 +42,8 @@ def report(
     print_result(results, output)
     if output.out:
         attempts = results.samples.attempts().write(output.out / "attempts.csv")
-        output.console.wrote([attempts, *write_all(results, output, output.out / "report.html", "Track the Stat")])
+        page = output.out / "report.html"
+        output.console.wrote(write_all(results, output, page, "Track the Stat", [attempts]))
 
 
 # What the verbs print of results.
