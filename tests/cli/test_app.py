@@ -102,6 +102,16 @@ def verbs(command, path=()):
         yield from verbs(command.get_command(None, name), (*path, name))
 
 
+def test_every_verb_takes_json_and_an_output():
+    """What README says of all verbs, with the exceptions that it names."""
+    having = {}
+    for verb, option, _, _ in options(typer.main.get_command(app)):
+        having.setdefault(option, set()).add(verb)
+    every = {" ".join(verb) for verb in verbs(typer.main.get_command(app))}
+    assert every - having["--json"] == {"serve", "track human"}
+    assert every - having["--out"] == {"serve", "doctor"}
+
+
 # They print, serve or gather what others computed.
 ONLY_COMMANDS = {("report",), ("serve",), ("demo",), ("doctor",)}
 

@@ -4,10 +4,12 @@ import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import howsure
+from howsure.horizon.task_bank import make_tasks, write_tasks
 
 ATTEMPTS = "examples/evals/attempts.csv"
 TABLES = ("summary.csv", "summary.json", "summary.result.zip")
@@ -112,6 +114,94 @@ def test_the_output_is_checked_before_the_work(command, tmp_path, out, more, exp
     assert expected in told.stderr
     assert len(told.stderr.splitlines()) == 1
     assert names(tmp_path) == {"file"}
+
+
+CLAIMS = "examples/claims/claims.yaml"
+ONE_FILE = {  # verb → the usual name of its one file
+    ("claims", "plan", CLAIMS): "plan.json",
+    ("explore", ATTEMPTS): "explorer.html",
+    ("horizon", "page", "tasks.yaml", "--tasks", "1"): "novice.html",
+    ("horizon", "tasks", "--n", "5"): "tasks.yaml",
+    ("report", "saved"): "report.html",
+    ("track", "page", "--games", "1"): "play.html",
+}
+
+
+@pytest.mark.parametrize("place", ["file/below", "/proc/none"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *ONE_FILE,
+        ("demo",),
+        ("horizon", "page", "tasks.yaml", "--learners", "2"),
+        ("stitch", "simulate"),
+        ("summary", "missing.csv"),
+        ("track", "human"),
+    ],
+    ids=" ".join,
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(command, tmp_path, words, place):
+    if place.startswith("/proc") and not Path("/proc").is_dir():
+        pytest.skip("no /proc")
+    (tmp_path / "file").write_text("mine")
+    out = tmp_path / place / ONE_FILE.get(words, "")
+    told = command(*words, "-o", out)
+    assert (told.returncode, told.stdout) == (2, "")
+    (line,) = told.stderr.splitlines()
+    assert line.startswith(f"howsure: -o {out}: ")
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [
+        ("file/below.csv", "file is a file, not a folder"),
+        ("folder", "is a folder. Name a file in it, such as"),
+        ("out.doc", "unknown ending"),
+    ],
+)
+def test_convert_checks_its_output_before_it_reads(command, tmp_path, out, expected):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    told = command("convert", tmp_path / "missing.csv", tmp_path / out)
+    assert (told.returncode, told.stdout) == (2, "")
+    (line,) = told.stderr.splitlines()
+    assert expected in line
+    assert "missing" not in line
+
+
+def test_convert_names_its_output_last(command, tmp_path):
+    told = command("convert", ATTEMPTS, tmp_path / "a.csv", "-o", tmp_path / "out")
+    assert told.returncode == 2
+    assert "omit -o" in told.stderr
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize(("words", "name"), ONE_FILE.items(), ids=ONE_FILE.values())
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_means_a_file_of_the_usual_name_in_it(command, tmp_path, words, name, exists):
+    howsure.summary(howsure.read(ATTEMPTS)).save(tmp_path / "saved")
+    write_tasks(make_tasks(5), tmp_path / "tasks.yaml")
+    words = [str(tmp_path / word) if word in ("saved", "tasks.yaml") else word for word in words]
+    out = tmp_path / "folder"
+    if exists:
+        out.mkdir()
+    told = command(*words, "-o", out, "--json")
+    assert told.returncode == 0, told.stderr
+    assert name in names(out)
+    assert str(out / name) in json.loads(told.stdout)["written"]
+
+
+@pytest.mark.parametrize(("verb", "name"), [(("formats",), "formats.json"), (("names", ATTEMPTS), "names.yaml")])
+def test_every_verb_that_takes_a_folder_writes_there(command, tmp_path, verb, name):
+    assert command(*verb, "-o", tmp_path).returncode == 0
+    assert names(tmp_path) == {name}
+
+
+def test_simulated_scores_are_printed_as_json(command, tmp_path):
+    told = command("stitch", "simulate", "--models", "6", "--benchmarks", "4", "-o", tmp_path, "--json")
+    found = json.loads(told.stdout)
+    assert len(found["true_models"]) == 6
+    assert set(map(Path, found["written"])) == set(tmp_path.iterdir())
 
 
 def test_without_the_charts_extra_everything_else_is_written(without_charts, tmp_path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.options import Output, Reading, Scheduler, verb
+from howsure.cli.options import Output, Reading, Scheduler, folder_to_write, verb
 from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import OptionError
 
@@ -74,14 +74,19 @@ def convert(
 
     if scheduler and not counts:
         raise OptionError("--scheduler counts attempts on a cluster; pass --counts as well.")
+    if output.out:
+        raise OptionError(
+            f"convert writes what is named last: omit -o, as in howsure convert IN {output.out}/table.csv."
+        )
     if check:
         _check(paths, reading, output.console)
         return
     *inputs, target = paths
+    if not inputs and not download:
+        raise OptionError("Name what to read and then the file to write: howsure convert IN OUT.")
+    _check_output(Path(target), is_folder=to is not None)
     if download:
         inputs = [str(_fetch(url, output.console)), *inputs]
-    if not inputs:
-        raise OptionError("Name what to read and then the file to write: howsure convert IN OUT.")
     found = [] if reading.source else _recognised(inputs)
     output.console.notes(f"{one.path}: {one.source}, because {one.reason}" for one in found)
     table = reading.count(inputs, output.console, scheduler) if counts else reading.read(inputs, output.console)
@@ -97,6 +102,17 @@ def convert(
         {"written": written, "table": type(table).__name__.lower(), "rows": len(table), "digest": table.digest}
         | {"recognised": found, "notes": table.notes}
     )
+
+
+def _check_output(target: Path, *, is_folder: bool) -> None:
+    """Refuse before the work what cannot be written after it."""
+    from howsure.tables.frames import format_to_write
+
+    if not is_folder and target.is_dir():
+        raise OptionError(f"{target}: is a folder. Name a file in it, such as {target / 'table.csv'}.")
+    if not is_folder:
+        format_to_write(target)
+    folder_to_write(target if is_folder else target.parent, str(target))
 
 
 def _recognised(inputs: Sequence[str]) -> list[Recognised]:
@@ -137,10 +153,13 @@ def formats(output: Output) -> None:
     The table in the documentation (docs/formats.md) says for each format who wrote the file that tests it, and how many rows of it are read.
     """
     from howsure import sources
+    from howsure.results import write_json
 
     rows = sources.formats()
     output.console.table("Formats", ("source", "reads"), rows.items(), "Recognised by content, in this order.")
     output.console.json(rows)
+    if output.out:
+        output.console.wrote([write_json(rows, output.out / "formats.json")])
 
 
 def _fetch(url: str | None, console: Console) -> Path:

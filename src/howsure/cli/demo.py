@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howsure.cli.options import Level, Seed, verb
+from howsure.cli.options import Level, Seed, folder_to_write, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.errors import OptionError
 
@@ -55,6 +55,8 @@ def demo(
     Writes report.html, true_values.csv (every estimate with its true value) and a folder of tables for each instrument.
     """
     console = Console(is_quiet=quiet, is_json=json)
+    if out or not tours:
+        folder_to_write(out or Path("demo"))
     if tours:
         if epoch or quick or show:
             raise OptionError(

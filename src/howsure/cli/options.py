@@ -17,6 +17,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import threading
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -42,12 +43,15 @@ __all__ = [
     "Level",
     "Limits",
     "Output",
+    "Printing",
     "RaterEffects",
     "Reading",
     "Scheduler",
     "Seed",
     "SuccessRates",
     "Threshold",
+    "file_to_write",
+    "folder_to_write",
     "numbers",
     "verb",
 ]
@@ -264,14 +268,46 @@ class Output:
     def check(self) -> None:
         """Refuse unknown formats and a folder that cannot be written, before the work."""
         _ = self.formats_asked
-        if self.out is None:
-            return
-        place = next(one for one in (self.out, *self.out.absolute().parents) if one.exists() or one.is_symlink())
-        if not place.is_dir():
-            raise OptionError(f"-o {self.out}: {place} is a file, not a folder. Name another folder.")
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise OptionError(f"-o {self.out}: {place} cannot be written. Name another folder.")
+        if self.out is not None:
+            folder_to_write(self.out)
         _ = self._files_before
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What is printed by a verb that writes one file or folder of its own."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")] = False
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False
+
+    @property
+    def console(self) -> Console:
+        """Where people are told things."""
+        return Console(self.quiet, self.json)
+
+
+def folder_to_write(out: Path, given: str = "") -> Path:
+    """The folder `out`; refused before the work if nothing can be written there. `given` is what was typed, -o and the folder by default."""
+    place = next(one for one in (out, *out.absolute().parents) if os.path.lexists(one))
+    given = given or f"-o {out}"
+    if not place.is_dir():
+        raise OptionError(f"{given}: {place} is a file, not a folder. Name another folder.")
+    try:
+        with tempfile.TemporaryFile(dir=place):  # permissions do not say all: nobody can make a file in /proc
+            pass
+    except OSError:
+        raise OptionError(f"{given}: {place} cannot be written. Name another folder.") from None
+    return out
+
+
+def file_to_write(out: Path, name: str) -> Path:
+    """The file `out`, or the file `name` in it if it is a folder; refused before the work if it cannot be written."""
+    is_folder = out.is_dir() or (not out.suffix and not os.path.lexists(out))
+    target = out / name if is_folder else out
+    if target.exists() and not target.is_file():
+        raise OptionError(f"-o {out}: {target} is not a file. Name another one.")
+    folder_to_write(target.parent, f"-o {out}")
+    return target
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.options import verb
-from howsure.cli.output import Console
+from howsure.cli.options import Printing, file_to_write, verb
 
 __all__ = ["app"]
 
@@ -26,10 +25,12 @@ def report(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page.")] = Path("report.html"),
+    printing: Printing,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page, or a folder for it.")] = Path(
+        "report.html"
+    ),
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Results and their uncertainty",
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Saved results of any instruments, in one page that opens offline.
 
@@ -41,13 +42,17 @@ def report(
     from howsure.reporting import find_reports, render, together
     from howsure.safe_io import write_atomic
 
+    target = file_to_write(out, "report.html")
     found = find_reports(folders)
     today = datetime.datetime.now(tz=datetime.UTC).date()
     page = together(found, date=today, title=title)
-    written = write_atomic(out if out.suffix else out / "report.html", render(page))
-    console = Console(is_quiet=quiet)
-    console.say(f"{len(page.sections)} sections of {len(found)} results, {written.stat().st_size / 1e6:.1f} MB.")
-    console.wrote([written])
+    written = write_atomic(target, render(page))
+    results = f"{len(found)} result" + ("" if len(found) == 1 else "s")
+    printing.console.say(f"{len(page.sections)} sections of {results}, {written.stat().st_size / 1e6:.1f} MB.")
+    printing.console.json(
+        {"written": [written], "results": list(found), "sections": [section.title for section in page.sections]}
+    )
+    printing.console.wrote([written])
     if show:
         import webbrowser
 

@@ -62,6 +62,7 @@ __all__ = [
     "as_text",
     "expand",
     "format_of",
+    "format_to_write",
     "json_lines",
     "parts_of",
     "text_table",
@@ -322,6 +323,16 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
+def format_to_write(path: Path) -> str:
+    """csv, tsv, jsonl or parquet by the file's ending; an ending that cannot be written is refused."""
+    kind = format_of(path)
+    if kind is None:
+        raise InputError(f"{path}: unknown ending; use one of {', '.join(FORMATS)} (text also with .gz).")
+    if kind == "parquet" and path.suffix.lower() == ".gz":
+        raise InputError(f"{path}: parquet is compressed already; remove .gz.")
+    return kind
+
+
 def text_table(path: Path) -> str | None:
     """The kind of a table in a file: by its ending, or by what is in a .txt or .json file; None where there is none.
 
@@ -351,12 +362,8 @@ def _json_part(path: Path, expect: Sequence[str]) -> Part:
 def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]) -> Path:
     """Write csv, tsv, jsonl or parquet (by the ending, also ``.gz`` for text), whole or not at all."""
     target = Path(path)
-    kind = format_of(target)
-    if kind is None:
-        raise InputError(f"{target}: unknown ending; use one of {', '.join(FORMATS)} (text also with .gz).")
+    kind = format_to_write(target)
     packed = target.suffix.lower() == ".gz"
-    if packed and kind == "parquet":
-        raise InputError(f"{target}: parquet is compressed already; remove .gz.")
     lazy = frame.lazy() if kind == "parquet" else as_text(frame.lazy(), keep_nested=kind == "jsonl")
     # An open file, not its path: after a failure polars' threads may still create what a path names.
     with atomic_path(target) as temporary, temporary.open("wb") as stream:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
+from howsure.cli.options import Inputs, Level, Output, Printing, Reading, Scheduler, Seed, file_to_write, verb
 from howsure.cli.output import Console, finish, progress_bar
 from howsure.errors import interruption_notes
 
@@ -212,7 +212,10 @@ def _say_planned(console: Console, problems: list[str], age: str) -> None:
 @verb
 def plan(
     claims: ClaimsFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the file of the plan.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Output: the file of the plan, or a folder for it.", show_default=False)
+    ],
+    printing: Printing,
     replicates: Replicates = 1000,
     most: Most = 500,
     level: Level = 0.95,
@@ -225,12 +228,14 @@ def plan(
     from howsure.claims.certificates import plan as make_plan
     from howsure.results import write_json
 
+    console, target = printing.console, file_to_write(out, "plan.json")
     made = make_plan(claims, n_replicates=replicates, most=most, level=level, seed=seed)
-    console = Console()
     for claim in made["sentences"]:
         console.say(claim)
     console.say(f"Plan {made['hash']}, written {made['written']}.")
-    console.wrote([write_json(made, out)])
+    written = [write_json(made, target)]
+    console.json({"written": written, "plan": made})
+    console.wrote(written)
 
 
 # `howsure claims verify`.

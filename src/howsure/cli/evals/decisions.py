@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.evals.means import Choosing, Cluster
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.cli.output import Console, finish, progress_bar, save_charts
+from howsure.cli.options import Inputs, Level, Output, Printing, Reading, Seed, file_to_write, verb
+from howsure.cli.output import finish, progress_bar, save_charts
 from howsure.errors import OptionError
 from howsure.estimates import chance
 
@@ -476,7 +476,10 @@ def items(
 def explore(
     inputs: Inputs,
     reading: Reading,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page.")] = Path("explorer.html"),
+    printing: Printing,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: the page, or a folder for it.")] = Path(
+        "explorer.html"
+    ),
     is_opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     with_text: Annotated[
         bool, typer.Option("--with-text", help="Put questions, targets and answers into the page.")
@@ -494,7 +497,6 @@ def explore(
     ] = "task",
     level: Level = 0.95,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Explorer",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """One offline page with all attempts: a map of models by items, two models side by side, items, cost.
 
@@ -504,13 +506,14 @@ def explore(
     from howsure.evals.explorer import explore as build
     from howsure.evals.explorer import with_texts
 
-    console = Console(is_quiet=quiet, is_json=False)
+    console, target = printing.console, file_to_write(out, "explorer.html")
     attempts = reading.attempts(inputs, console)
     if with_text:
         attempts = with_texts(attempts, inputs)
     page = build(attempts, by=by, cluster=cluster, level=level, viewer=viewer, with_text=with_text, title=title)
     console.notes(page.notes[len(attempts.notes) :])
-    path = page.save(out)
+    path = page.save(target)
+    console.json({"written": [path], "attempts": len(attempts), "digest": attempts.digest, "notes": page.notes})
     console.wrote([path])
     if is_opened:
         import webbrowser
@@ -539,6 +542,8 @@ def names(
     from howsure.evals.name_proposals import names as propose_names
     from howsure.tables.spellings import NameFile
 
+    if output.out and not save:
+        save = output.out / "names.yaml"
     merges = propose_names([reading.read([one], output.console) for one in inputs])
     rows = [(merge.kind, merge.name, merge.into, merge.reason, f"{merge.rows:,}") for merge in merges]
     if rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.asking import AskingOptions, asking_option, tell_errors
-from howsure.cli.options import Level, Output, Seed, numbers, verb
+from howsure.cli.options import Level, Output, Seed, file_to_write, folder_to_write, numbers, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.errors import OptionError
 
@@ -47,7 +47,9 @@ def tasks(
     suite: Annotated[
         Path | None, typer.Argument(help="A suite to read and check, instead of writing one.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Output: a YAML file.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Output: a YAML file, or a folder for it.", show_default=False)
+    ] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks, divided evenly among the domains.")] = 100,
     domain: Annotated[
         list[str] | None,
@@ -81,6 +83,7 @@ def tasks(
         return
     if suite and (domain or out):
         raise OptionError("A suite is read as it is: omit --domain and -o.")
+    target = file_to_write(out, "tasks.yaml") if out else None
     added = [task_bank.add_domain(path) for path in add_domain or ()]
     named = domain or added or list(task_bank.DOMAINS)
     groups = {"everyday": task_bank.EVERYDAY, "all": task_bank.all_domains()}
@@ -89,9 +92,9 @@ def tasks(
     if show is not None:
         _show(_named(held, show), seed, console)
         return
-    _print_suite(held, console)
-    if out:
-        console.wrote([write_tasks(held, out)])
+    written = [write_tasks(held, target)] if target else []
+    _print_suite(held, written, console)
+    console.wrote(written)
 
 
 def _named(held: tuple[Task, ...], name: str) -> Task:
@@ -120,7 +123,7 @@ def _show(task: Task, seed: int, console: Console) -> None:
     console.json(shown | {"accepted": instance.accepted()})
 
 
-def _print_suite(held: tuple[Task, ...], console: Console) -> None:
+def _print_suite(held: tuple[Task, ...], written: list[Path], console: Console) -> None:
     groups: dict[tuple[str, str, str], list[Task]] = {}
     for task in held:
         kind = task.generator or "own tasks"
@@ -129,7 +132,7 @@ def _print_suite(held: tuple[Task, ...], console: Console) -> None:
     n_automated = sum(task.is_verifiable for task in held)
     caption = f"{n_automated} are scored by a program, {len(held) - n_automated} must be scored by a person or a judge."
     console.table(f"{len(held)} tasks", ("domain", "generator", "verification", "difficulty", "tasks"), rows, caption)
-    console.json({"tasks": [task.model_dump() for task in held]})
+    console.json({"tasks": [task.model_dump() for task in held], "written": written})
 
 
 def _range(members: list[Task]) -> str:
@@ -238,7 +241,9 @@ def page(
     suite: Suite,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Output: an HTML file, or with --learners a folder.", show_default=False),
+        typer.Option(
+            "-o", "--out", help="Output: an HTML file or a folder for it; with --learners a folder.", show_default=False
+        ),
     ] = None,
     tasks: Annotated[int, typer.Option(min=1, max=100, help="Number of tasks: on a page.")] = 5,
     attempts: Annotated[int, typer.Option(min=1, max=100, help="Attempts at each task.")] = 10,
@@ -285,7 +290,8 @@ def page(
     console = Console(is_quiet=quiet, is_json=json)
     if out is None:
         raise OptionError("Name the file for the page: -o novice.html.")
-    if (learners is None) != (out.suffix == ".html"):  # before the work, not after
+    target = file_to_write(out, "novice.html") if learners is None else folder_to_write(out)
+    if (learners is None) != (target.suffix == ".html"):  # before the work, not after
         raise OptionError(f"{out}: name a file such as novice.html for one page, or with --learners a folder.")
     asked: dict[str, Any] = {
         "n_tasks": tasks,
@@ -298,12 +304,20 @@ def page(
     }
     with progress_bar("making pages", console) as progress:
         made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)
-    written = made.save(out)
+    written = made.save(target)
     if learners is None and not timed:  # several people at one instance are what a human time needs
         console.notes([_SAME])
     n_tasks = len(made.key.screens) // len(made.pages)
     console.say(f"Pages: {len(made.pages)}. Tasks on each: {n_tasks}. Attempts at each: {attempts}.")
-    console.json({"pages": len(made.pages), "tasks": n_tasks, "attempts": attempts, "sealed": made.key.commitment})
+    console.json(
+        {
+            "pages": len(made.pages),
+            "tasks": n_tasks,
+            "attempts": attempts,
+            "sealed": made.key.commitment,
+            "written": written,
+        }
+    )
     console.wrote(_in_short(written))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
+from howsure.cli.options import Inputs, Level, Output, Printing, Reading, Scheduler, Seed, folder_to_write, verb
 from howsure.cli.output import Console, finish, progress_bar
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance
@@ -402,6 +402,7 @@ def simulate(
         ),
     ],
     reading: Reading,
+    printing: Printing,
     models: Annotated[int, typer.Option(min=4, help="Number of models.")] = 80,
     benchmarks: Annotated[int, typer.Option(min=2, help="Number of benchmarks.")] = 24,
     years: Annotated[float, typer.Option(min=0.1, help="Years over which models are released.")] = 3.0,
@@ -411,7 +412,6 @@ def simulate(
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
     ] = None,
     seed: Seed = 0,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """Simulated scores, with the true values behind them.
 
@@ -422,11 +422,13 @@ def simulate(
     from howsure.stitch.cleaning import prepare_scores
     from howsure.stitch.simulator import simulate as draw
 
-    console = Console(is_quiet=quiet)
+    console = printing.console
+    folder_to_write(out)
     table = prepare_scores(reading.scores(like, console)) if like else None
     found = draw(n_models=models, n_benchmarks=benchmarks, years=years, density=density, like=table, seed=seed)
     written = found.save(out)
     console.say(f"{written[0]}: {found.scores!r}")
+    console.json(found.as_dict() | {"written": written})
     console.wrote(written)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.asking import AskingOptions, asking_option, prices_of, tell_errors
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, Printing, Seed, file_to_write, folder_to_write, verb
 from howsure.cli.output import Console, progress_bar, write_all
 from howsure.cli.track.report import print_result
 from howsure.errors import OptionError
@@ -331,6 +331,7 @@ def human(
     from howsure.track.terminal import play_human
 
     console = Console(is_quiet=quiet)
+    folder_to_write(out)
     samples = play_human(name, variant, out, setting=conditions.setting, seed=sequence)
     if samples is None:
         console.say("Stopped. The same command continues from here.")
@@ -347,11 +348,13 @@ def human(
 @verb
 def page(
     conditions: Conditions,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Output: an HTML file.")] = Path("play.html"),
+    printing: Printing,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Output: an HTML file, or a folder for it.")] = Path(
+        "play.html"
+    ),
     variant: Variant = "median",
     games: Annotated[int, typer.Option(min=1, help="Games after the practice round.")] = 3,
     sequence: Annotated[int, typer.Option(min=0, help="Sequence: that of the first game; the next ones follow.")] = 0,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
     """The same game as a page for a browser: one file that works offline. Send it to people; `howsure track collect` reads their answers.
 
@@ -359,8 +362,13 @@ def page(
     """
     from howsure.track.browser import make_page
 
+    target = file_to_write(out, "play.html")
     made = make_page(variant, n_games=games, first_seed=sequence, setting=conditions.setting)
-    Console(is_quiet=quiet).wrote([made.save(out)])
+    written = [made.save(target)]
+    printing.console.json(
+        {"written": written, "variant": variant, "games": games, "sequence": sequence, "setting": conditions.setting}
+    )
+    printing.console.wrote(written)
 
 
 # `howsure track collect`.
