@@ -241,7 +241,7 @@ def interrupt(options: dict[str, object], *, quick: int, seconds: float) -> tupl
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(workers):
     done, total, told, finished = interrupt({"workers": workers}, quick=3, seconds=60)
-    assert (done, total, told) == (30, 1000, "stopped after 30 of 1000 replicates")
+    assert (done, total, told) == (30, 1000, "stopped after 30 of 1,000 replicates")
     assert finished == replicate(lambda rng, size: rng.normal(size=size), 30, seed=SEED, batch=10).tolist()
 
 
@@ -276,6 +276,18 @@ def test_only_the_leading_batches_are_kept():
         replicate(work, 6, seed=SEED, batch=4, workers=2, progress=stop)
     first_may_go.set()
     assert (caught.value.finished, caught.value.done, caught.value.total) == (None, 0, 6)
+
+
+def test_a_stop_says_what_was_computed():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(Stopped, match="^stopped after 50 of 3,000 simulations$"):
+        replicate(normals, 3000, seed=SEED, batch=50, workers=1, progress=stop, what="simulations")
+    with keep_finished():
+        replicate(normals, 100, seed=SEED, batch=50, workers=1, progress=stop, what="simulations")
+        (note,) = interruption_notes()
+    assert note.startswith("Interrupted: 50 of 100 simulations were computed")
 
 
 # A cluster

@@ -61,8 +61,8 @@ class Stopped(KeyboardInterrupt):
     given, or None when there are none. Batches that were finished out of turn are left out: the quick ones are not a fair sample.
     """
 
-    def __init__(self, finished: Any, done: int, total: int) -> None:
-        super().__init__(f"stopped after {done} of {total} replicates")
+    def __init__(self, finished: Any, done: int, total: int, what: str = "replicates") -> None:
+        super().__init__(f"stopped after {done:,} of {total:,} {what}")
         self.finished = finished
         self.done = done
         self.total = total
@@ -78,6 +78,7 @@ def replicate(
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     keep: bool = True,
+    what: str = "replicates",
 ) -> Drawn:
     """`n` replicates in order, the same for a seed wherever they are computed.
 
@@ -88,7 +89,7 @@ def replicate(
     releases the interpreter's lock, as numba kernels with ``nogil`` and numpy's larger operations do.
     ``scheduler`` is the address of a Dask scheduler instead, as in ``tcp://host:8786``; whoever can reach it can run code
     on its workers, and ``work`` is sent there with all that it refers to. A lost worker's batches are computed again by others.
-    ``progress(done, n)`` is called in the calling thread.
+    ``progress(done, n)`` is called in the calling thread. ``what`` is what messages call the replicates, such as "simulations".
 
     What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.errors.keep_finished`, gives
     fewer than `n` replicates, at this and at every later call, unless ``keep`` is False: then they are a part of more work, which is to stop as a whole. Neither waits for batches under way.
@@ -106,9 +107,9 @@ def replicate(
                     progress(collected.n_done, n)
     except KeyboardInterrupt as interrupt:
         done = collected.n_leading
-        if done and keep and cut_short(done, n):
+        if done and keep and cut_short(done, n, what):
             return cast("Drawn", collected.first(done))
-        raise Stopped(collected.first(done) if done else None, done, n) from interrupt
+        raise Stopped(collected.first(done) if done else None, done, n, what) from interrupt
     return cast("Drawn", collected.first(n))
 
 

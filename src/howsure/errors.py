@@ -104,7 +104,7 @@ def keep_finished() -> Iterator[None]:
         _notes.reset(token)
 
 
-def cut_short(n_done: int, n_wanted: int) -> bool:
+def cut_short(n_done: int, n_wanted: int, what: str = "replicates") -> bool:
     """Whether to go on with the replicates that are finished: someone asked to keep them, and they are enough.
 
     Enough are 100, or half of those that were wanted. The first interruption is heeded so, the second stops everything.
@@ -112,7 +112,7 @@ def cut_short(n_done: int, n_wanted: int) -> bool:
     notes = _notes.get()
     if notes is None or notes or n_done < min(_FEWEST, n_wanted / 2):
         return False
-    notes.append(f"Interrupted: {n_done:,} of {n_wanted:,} replicates were computed, and the intervals use only these.")
+    notes.append(f"Interrupted: {n_done:,} of {n_wanted:,} {what} were computed, and the intervals use only these.")
     return True
 
 

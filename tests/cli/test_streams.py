@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -115,5 +116,49 @@ main()
     result = json.loads((tmp_path / "time_horizons.json").read_text())
     (note,) = [note for note in result["provenance"]["notes"] if note.startswith("Interrupted: ")]
     assert "of 100,000,000 replicates were computed" in note
-    assert note in done.stderr
+    assert done.stderr.count(note) == 1
     assert note in (tmp_path / "time_report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["howsure.cli.output", "howsure.cli.app", "typer", "howsure.cli.evals.means", "howsure.evals.summaries", "polars"],
+)
+def test_an_interruption_is_told_in_one_sentence_also_while_modules_are_imported(module):
+    program = f"""
+import os, signal, sys
+class Interrupt:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+sys.argv = ["howsure", "summary", {str(EXAMPLES / "evals" / "attempts.csv")!r}]
+from howsure.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("howsure: The command was stopped by Ctrl-C.")
+
+
+def test_interrupted_simulations_are_called_so():
+    program = """
+import os, signal, sys
+from howsure import compute
+put = compute._Collected.put
+def put_and_interrupt(self, index, drawn):
+    put(self, index, drawn)
+    if self.n_leading >= 1000:
+        os.kill(os.getpid(), signal.SIGINT)
+compute._Collected.put = put_and_interrupt
+sys.argv = ["howsure", "coverage", "--simulations", "100000"]
+from howsure.cli import main
+main()
+"""
+    done = prepared_process.run(["-c", program])
+    assert done.returncode == 130
+    assert re.match(
+        r"howsure: The command was stopped after 1,\d{3} of 100,000 simulations of row 1 of \d+\.", done.stderr
+    )

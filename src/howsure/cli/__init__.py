@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["main"]
+__all__ = ["AFTER_A_STOP", "main"]
+
+AFTER_A_STOP = "The files named as written are complete. No other table, chart or report was written."
+_STOPPED = f"The command was stopped by Ctrl-C. {AFTER_A_STOP}"
 
 
 def main() -> None:
@@ -12,12 +15,22 @@ def main() -> None:
     its traceback), 130 or 143 after Ctrl-C or SIGTERM; `howsure gate` ends with 1 for block and 3 for cannot tell. A reader that left early, as
     `head` does, is no error.
     """
+    import sys
+
+    try:
+        _run()
+    except KeyboardInterrupt:  # while the first modules were imported
+        sys.stderr.write(f"howsure: {_STOPPED}\n")
+        raise SystemExit(130) from None
+
+
+def _run() -> None:
     import errno
     import sys
 
-    from howsure.cli.output import guard_streams
+    from howsure.cli import output
 
-    printed = guard_streams()
+    printed = output.guard_streams()
     from howsure.cli.app import app
 
     try:
@@ -28,14 +41,14 @@ def main() -> None:
         traceback.print_exc()  # Python itself would end with 1, which reads as a verdict
         raise SystemExit(70) from None
     except SystemExit as end:
+        if end.code == 130 and not output.has_told_error:  # while the verb was imported: typer ends without a word
+            output.print_error(_STOPPED)
         sys.stdout.flush()
         failure = printed.failure if printed else None
         if printed and printed.is_closed and printed.has_output:
             failure = OSError(errno.EBADF, "it is closed")
         if end.code or failure is None or isinstance(failure, BrokenPipeError):
             raise
-        from howsure.cli import output
-
         if printed and printed.is_closed and output.has_written:
             raise
         output.print_error(

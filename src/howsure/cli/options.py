@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from howsure.cli import AFTER_A_STOP
 from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import HowsureError, InputError, OptionError, interruption_notes, keep_finished
 from howsure.outside_text import one_line
@@ -370,9 +371,7 @@ def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given
             )
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
-            print_error(
-                f"{_stopped(stop, terminated)} The files named as written are complete. No other table, chart or report was written."
-            )
+            print_error(f"{_stopped(stop, terminated)} {AFTER_A_STOP}")
             raise SystemExit(143 if terminated else 130) from None
         if interruption_notes():
             print_error(" ".join(interruption_notes()))

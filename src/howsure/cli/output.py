@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from howsure.errors import interruption_notes
 from howsure.outside_text import json_text, one_line, several_lines
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ __all__ = [
 has_written = False
 """Whether this command has written files, so that a closed standard output loses nothing."""
 
+has_told_error = False
+"""Whether this command has said what went wrong."""
+
 _SECONDS_BEFORE_A_BAR = 0.7
 _ANY = 10_000  # columns: as wide as a table would like to be
 
@@ -55,9 +59,9 @@ class Console:
             print(several_lines(text))
 
     def notes(self, notes: Iterable[str]) -> None:
-        """What to know about the input or the result, on standard error."""
+        """What to know about the input or the result, on standard error; that it was interrupted is said when the command ends."""
         if not self.is_quiet:
-            for note in notes:
+            for note in (one for one in notes if one not in interruption_notes()):
                 print(f"note: {one_line(note)}", file=sys.stderr)
 
     def wrote(self, paths: Sequence[Path]) -> None:
@@ -184,6 +188,8 @@ def _stacked(names: Sequence[str], rows: Sequence[Sequence[str]], told: Sequence
 
 def print_error(message: str) -> None:
     """Why the command ends, on standard error: one line, or further lines that are indented."""
+    global has_told_error  # noqa: PLW0603
+    has_told_error = True
     first, *more = several_lines(message).splitlines() or [""]
     print("\n  ".join([f"howsure: {first}", *more]), file=sys.stderr)
 

@@ -77,6 +77,7 @@ def coverage_table(
             scheduler=scheduler,
             progress=None if progress is None else partial(_report, progress, number * n_simulations, len(listed)),
             keep=False,
+            what=f"simulations of row {number + 1} of {len(listed)}",
         )
         rows.append(_row(method, design, drawn, level))
     return rows

@@ -129,7 +129,9 @@ def coverage(
                 progress(before + done, n_simulations * len(departures))
 
         work = partial(_try_simulations, tuple(resamples), departure, preset, like, n_replicates, level)
-        drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=tell)
+        drawn = replicate(
+            work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=tell, what="simulations"
+        )
         quantities = (*QUANTITIES, *_P_GREATER)
         tried: list[tuple[str, str, Floats]] = [(resample, of, drawn[:, r, k]) for (r, resample), (k, of) in product(enumerate(resamples), enumerate(quantities))]  # fmt: skip
         tried.append(("", _PREDICTIONS, drawn[:, 0, -1]))

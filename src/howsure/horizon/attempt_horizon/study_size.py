@@ -173,7 +173,8 @@ def size_study(
     designs = []
     for done, (n_learners, n_tasks) in enumerate(plans, 1):
         work = partial(_draw, horizon=horizon, n_learners=n_learners, n_tasks=n_tasks, **made)
-        found = replicate(work, n_simulations, seed=seed, batch=25, keep=False)
+        what = f"simulations of design {done} of {len(plans)}"
+        found = replicate(work, n_simulations, seed=seed, batch=25, keep=False, what=what)
         designs.append(_design(n_learners, n_tasks, min(tasks_per_learner or n_tasks, n_tasks), found, level))
         if progress:
             progress(done, len(plans))

@@ -394,7 +394,9 @@ def find_break(
         nothing = Estimate.without("too_few", reason, level=level)
         return BreakTest(None, None, None, nothing, nothing, 0, "too_few", reason)
     knot, statistic = found
-    drawn = replicate(partial(_statistics, days, capability, top_n), n_simulations, seed=seed, batch=100)
+    drawn = replicate(
+        partial(_statistics, days, capability, top_n), n_simulations, seed=seed, batch=100, what="simulations"
+    )
     p = (1 + int((drawn >= statistic).sum())) / (1 + len(drawn))
     before, after = _slopes(x, y, x[knot], level)
     day = datetime.date(1970, 1, 1) + datetime.timedelta(days=round(x[knot] * DAYS_A_YEAR))
