@@ -71,3 +71,22 @@ def test_the_report_stands_in_a_browser(analysed, browser_page, axe):
         page.wait_for_function(f"document.documentElement.scrollWidth <= {width}")
     assert "do not decide the claim" in page.locator("main").inner_text()
     assert axe(page) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("subject,task,score\n", "there is no row below the header."),
+        ("a,b,c\n1,2,3\n\n4,x,5\n", "line 4: value x is not a number (b on 2)"),
+        ("item,b,c\nq1,,3\nq2,1,5\nq3,1,bad\n", "line 4: value bad is not a number (c on q3)"),
+        ("subject,task,score\na,1,0.5\na,2,1\nb,1,1\n", "line 2: value a is not a number (subject on 1)"),
+    ],
+)
+def test_what_is_wrong_in_a_table_by_rater_is_told_in_one_line_with_file_and_line(command, tmp_path, text, expected):
+    path = tmp_path / "wide.csv"
+    path.write_text(text)
+    told = command("study", "analyze", path)
+    assert (told.returncode, told.stdout) == (2, "")
+    (line,) = told.stderr.splitlines()
+    between = " " if expected.startswith("line") else ": "
+    assert line.startswith(f"howsure: {path}{between}{expected}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +26,7 @@ from howsure.stats.reliability import (
 )
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Ratings, Table
-from howsure.tables.frames import parts_of
+from howsure.tables.frames import Part, parts_of
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
@@ -319,7 +319,7 @@ def _as_ratings(ratings: Source, dimension: str | None) -> Ratings:
         asked = names & {"dimension", "criterion", "aspect", "attribute", "scale", "question"}
         guess = read_as(parts[0], table=Ratings, fill={} if asked else {"dimension": "rating"})
         return Ratings([guess.part], notes=[f"{guess.says}."] if guess.says else [])
-    return _from_wide(parts[0].collect(parts[0].rows), str(ratings) if isinstance(ratings, str | Path) else "the table")
+    return _from_wide(parts[0])
 
 
 def _of_scorers(attempts: Table) -> Ratings:
@@ -372,7 +372,8 @@ def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:
     return made, tuple(names)
 
 
-def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
+def _from_wide(part: Part) -> Ratings:
+    frame, path = part.collect(part.rows), part.path or "the table"
     if not frame.width:
         raise InputError(f"{path}: has no column. Give one row per item and one column per rater, at least 2.")
     first = frame.columns[0]
@@ -388,11 +389,15 @@ def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
     if is_named and first.casefold() not in ("item", "id") and named[first].n_unique() < len(named):
         # categories by rater, without a column of items
         named, item, raters = frame.with_row_index("item", offset=1), "item", list(frame.columns)
-    long = named.with_columns(pl.col(raters).cast(pl.String)).unpivot(
-        index=item, on=raters, variable_name="rater", value_name="value"
+    long = (
+        named.with_columns(pl.col(raters).cast(pl.String))
+        .with_row_index("#row")
+        .unpivot(index=["#row", item], on=raters, variable_name="rater", value_name="value")
     )
     filled = long.rename({item: "item"}).filter(pl.col("value").fill_null("").str.strip_chars() != "")
-    return Ratings(filled.with_columns(pl.lit("rating").alias("dimension")))
+    filled = filled.with_columns(pl.lit("rating").alias("dimension"))
+    numbers = filled["#row"] if part.numbers is None else part.numbers[filled["#row"]]  # so that a fault names its line
+    return Ratings([replace(part, rows=filled.drop("#row").lazy(), numbers=numbers, is_parsed=True)])
 
 
 def _one_dimension(ratings: Ratings, dimension: str | None) -> pl.DataFrame:
