@@ -12,7 +12,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,6 +59,7 @@ __all__ = [
     "FAULTS",
     "FORMATS",
     "Part",
+    "as_list",
     "as_text",
     "expand",
     "format_of",
@@ -284,6 +285,23 @@ class Part:
             return InputError(f"{self.path}: not a whole parquet file ({first_line(error)}). Make or fetch it again.")
         found = text_fault(self.unpacked or self.path, self.format, self.separator, self.n_above)
         return self._renamed(found) if found else InputError(f"{self.path}: {first_line(error)}.")
+
+
+def as_list(value: Any) -> list[Any]:
+    """One path, frame or table as a list of one, several as a list of them, None as an empty list.
+
+    For arguments that may be one value or several: the letters of a path and the columns of a frame are not several values.
+
+    Parameters
+    ----------
+    value : path, frame, table, or iterable of them, optional
+        A value that is none of these, such as a number, gives a list of one, so that its reader can refuse it.
+    """
+    if value is None:
+        return []
+    # frames and tables of every library have columns
+    is_one = isinstance(value, str | bytes | os.PathLike | Mapping) or hasattr(type(value), "columns")
+    return [value] if is_one or not isinstance(value, Iterable) else list(value)
 
 
 def parts_of(source: Source, expect: Iterable[str] = ()) -> tuple[Part, ...]:
