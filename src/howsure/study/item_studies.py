@@ -14,6 +14,7 @@ from howsure.errors import InputError
 from howsure.people.markup import pictures_in, read_picture
 from howsure.people.questions import refuse_twice
 from howsure.people.words import read_words
+from howsure.study.inputs import PATH, check_type
 from howsure.study.protocol import (
     TAKEN_NAMES,
     Id,
@@ -315,6 +316,7 @@ def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
         The file. ``pairs``, ``items`` and ``words`` may name other files beside it; pictures are read from beside it too. The
         ``key.json`` of a packet is taken as well.
     """
+    check_type("study", path, PATH, "a Study, an ItemStudy or the path of a study file")
     path = Path(path)
     document = read_yaml(path)
     if not isinstance(document.value, dict):

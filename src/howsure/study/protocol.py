@@ -26,6 +26,7 @@ from howsure.errors import InputError, OptionError
 from howsure.people import digest
 from howsure.people.questions import refuse_twice
 from howsure.people.words import Words
+from howsure.study.inputs import PATH, check_type
 
 __all__ = [
     "DEFAULT_DIMENSIONS",
@@ -473,6 +474,7 @@ class Study(StudyParts):
         study : Study or path
             Every function that takes a study takes either.
         """
+        check_type("study", study, (Study, *PATH), "a Study or the path of its file")
         return study if isinstance(study, Study) else cls.read(study)
 
     @classmethod

@@ -13,6 +13,7 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats
+from howsure.study.inputs import check_type
 from howsure.study.packet.design import AGAIN, ATTENTION, ShownItem, arrange
 from howsure.study.protocol import Attention, Dimension, ResponsePair, Study
 from howsure.tables import Ratings
@@ -198,7 +199,8 @@ def simulate(
         Seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
-    crowd = crowd or Crowd()
+    crowd = Crowd() if crowd is None else crowd
+    check_type("crowd", crowd, Crowd, "a Crowd")
     study = placeholder_study(n_pairs, seed) if study is None else Study.of(study)
     pairs = _Pairs(study, fidelity, spread, correlation)
     standing, scores = pairs.scores_here(rng)

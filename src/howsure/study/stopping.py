@@ -17,7 +17,7 @@ from howsure.stats.sequences import mean_sequence
 from howsure.study.agreement import matrix_of, read_ratings
 from howsure.study.scoring.fidelity import is_pair
 from howsure.study.scoring.stopping import rater_values
-from howsure.study.verdict import Criterion, Verdict, judge_criterion
+from howsure.study.verdict import Criteria, Verdict, criteria_of, judge_criterion
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class StudyStop(Result):
 
 def stop(
     ratings: Ratings | Source,
-    criteria: Sequence[Criterion],
+    criteria: Criteria,
     *,
     n_planned: int,
     scale: tuple[float, float] | None = None,
@@ -98,8 +98,8 @@ def stop(
     ----------
     ratings : Ratings, frame or path
         All ratings so far.
-    criteria : sequence of Criterion
-        Their statistics are named as in `STATISTICS_OF_STOPS`.
+    criteria : sequence of Criterion or str, or path
+        Lines such as ``"mean:quality >= 3.5"``, or a YAML file of them; their statistics are named as in `STATISTICS_OF_STOPS`. At least one is needed.
     n_planned : int
         Largest planned number of raters.
     scale : (float, float), optional
@@ -111,11 +111,12 @@ def stop(
     level : float
         1 − the probability of a wrong decision, between 0 and 1.
     """
+    wanted = criteria_of(criteria)
     table = read_ratings(ratings, categories=True)
     frame = table.frame.filter(is_pair())
     planned = sorted({*(looks or ()), n_planned})
     rows = []
-    for one in criteria:
+    for one in wanted:
         what, *rest = one.statistic.split(":")
         if what == "reliability":
             estimate, n, note = _reliability(frame, rest, planned, level)
@@ -137,12 +138,12 @@ def stop(
             }
         )
     counts = frame.group_by("item").agg(pl.col("rater").n_unique().alias("n_ratings")).sort("n_ratings", "item")
-    wanted = n_per_item if n_per_item is not None else int(counts["n_ratings"].max() or 0) + 1  # type: ignore[arg-type]
-    items = counts.with_columns(pl.when(pl.col("n_ratings") < wanted).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("next"))  # fmt: skip
+    enough = n_per_item if n_per_item is not None else int(counts["n_ratings"].max() or 0) + 1  # type: ignore[arg-type]
+    items = counts.with_columns(pl.when(pl.col("n_ratings") < enough).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("next"))  # fmt: skip
     decided = all(row["decision"] != "inconclusive" for row in rows)
     provenance = Provenance.of(
         table,
-        criteria=[f"{one.name}: {one}" for one in criteria],
+        criteria=[f"{one.name}: {one}" for one in wanted],
         n_planned=n_planned,
         scale=scale,
         looks=planned,
@@ -150,7 +151,7 @@ def stop(
         level=level,
     )
     made = pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"value": pl.Float64, "value_low": pl.Float64, "value_high": pl.Float64, "reason": pl.String})  # fmt: skip
-    return StudyStop(rows=made, items=items, is_decided=bool(rows) and decided, provenance=provenance)
+    return StudyStop(rows=made, items=items, is_decided=decided, provenance=provenance)
 
 
 def _units(

@@ -7,11 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, chance, stated
+from howsure.study.inputs import PATH, check_type
 from howsure.study.scoring.fidelity import LITE, LITE_RANGE
+from howsure.tables.frames import as_list
 from howsure.yaml_files import Document, read_yaml
 
 if TYPE_CHECKING:
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRITERIA",
+    "Criteria",
     "Criterion",
     "Direction",
     "Judgement",
     "Verdict",
     "blinding_words",
     "coefficient_words",
+    "criteria_of",
     "in_words",
     "judge_all",
     "judge_criterion",
@@ -39,6 +43,7 @@ __all__ = [
 
 Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 Direction = Literal["at_least", "at_most"]
+_LINE = re.compile(r"\s*(\S.*?)\s*(>=|≥|<=|≤)\s*([-+]?[0-9.]+)\s*")
 
 
 def judge_criterion(estimate: Estimate, threshold: float, direction: Direction = "at_least") -> Verdict:
@@ -91,6 +96,9 @@ class Criterion:
     def _requires(self, what: str) -> str:
         return f"{what} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
 
+
+Criteria: TypeAlias = "Criterion | str | os.PathLike[str] | Sequence[Criterion | str]"
+"""What functions take as criteria; see `criteria_of`."""
 
 CRITERIA = (
     Criterion("inter-rater reliability", "pfi.cronbach_alpha", 0.75),
@@ -158,6 +166,28 @@ def overall(judgements: Sequence[Judgement]) -> Verdict:
     return "fail" if "fail" in found else "pass" if found == {"pass"} else "inconclusive"
 
 
+def criteria_of(criteria: Criteria, *, may_be_none: bool = False) -> tuple[Criterion, ...]:
+    """Criteria as they are, from lines such as ``"mean:quality >= 3.5"``, or from a YAML file.
+
+    Parameters
+    ----------
+    criteria : Criterion, str, path, or sequence of Criterion and str
+        A text with ``>=`` or ``<=`` is one criterion; another text, or a path, is a file.
+    may_be_none : bool
+        Whether an empty sequence is allowed.
+    """
+    if isinstance(criteria, os.PathLike) or (isinstance(criteria, str) and not _LINE.fullmatch(criteria)):
+        return read_criteria(criteria)
+    found = tuple(require_criterion(one) if isinstance(one, str) else one for one in as_list(criteria))
+    for one in found:
+        check_type(
+            "criteria", one, Criterion, "Criterion objects, lines such as 'mean:quality >= 3.5', or one YAML file"
+        )
+    if not found and not may_be_none:
+        raise OptionError("criteria is empty; give at least one, such as 'mean:quality >= 3.5'.")
+    return found
+
+
 def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
     """Criteria from a YAML file: a list of ``name``, ``statistic``, ``threshold`` and ``direction`` (default: at_least).
 
@@ -166,6 +196,7 @@ def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
     path : str or path
         The file.
     """
+    check_type("path", path, PATH, "the path of a YAML file")
     document = read_yaml(Path(path))
     listed = document.value
     if not isinstance(listed, list) or not listed:
@@ -190,7 +221,7 @@ def require_criterion(text: str) -> Criterion:
     text : str
         Statistic, >= or <=, and a number.
     """
-    found = re.fullmatch(r"\s*(\S.*?)\s*(>=|≥|<=|≤)\s*([-+]?[0-9.]+)\s*", text)
+    found = _LINE.fullmatch(text)
     if not found:
         raise OptionError(
             f"{text!r} is no criterion. Write a statistic, >= or <=, and a number, as in 'mean:quality >= 3.5'."

@@ -13,8 +13,10 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.stats.means import paired_difference
 from howsure.stats.multiplicity import holm
 from howsure.study.agreement import read_ratings
+from howsure.study.inputs import check_type
 from howsure.study.protocol import Study
 from howsure.tables import Ratings
+from howsure.tables.frames import as_list
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -85,16 +87,17 @@ def attack_texts(texts: pl.DataFrame, attacks: Sequence[str] = tuple(ATTACKS)) -
     return pl.concat(parts)
 
 
-def with_attacks(study: Study, attacks: Sequence[str]) -> Study:
+def with_attacks(study: Study, attacks: str | Sequence[str]) -> Study:
     """The study, with each pair again under each attack on its target.
 
     Parameters
     ----------
     study : Study
         The study.
-    attacks : sequence of str
-        Names in `ATTACKS`; without any the study stays as it is.
+    attacks : str or sequence of str
+        Names in `ATTACKS`, or ``"all"``; without any the study stays as it is.
     """
+    attacks = list(ATTACKS) if isinstance(attacks, str) and attacks == "all" else as_list(attacks)
     _known(attacks)
     more = [
         pair.model_copy(update={"id": f"{pair.id}{_MARK}{name}", "target": ATTACKS[name][1](pair.target)})
@@ -117,6 +120,7 @@ def has_attacks(judges: Ratings) -> bool:
 
 def _known(attacks: Sequence[str]) -> None:
     for name in attacks:
+        check_type("attacks", name, str, f"names of attacks, such as {next(iter(ATTACKS))}")
         if name not in ATTACKS:
             raise OptionError.unknown("attack", name, tuple(ATTACKS))
 

@@ -118,7 +118,7 @@ def judge(
     *,
     out: str | os.PathLike[str],
     repeats: int = 1,
-    attacks: Sequence[str] = (),
+    attacks: str | Sequence[str] = (),
     level: float = 0.95,
     **options: Any,
 ) -> JudgeRatings:
@@ -136,8 +136,8 @@ def judge(
         The folder for the logs.
     repeats : int
         How often each question is asked in each order.
-    attacks : sequence of str
-        Names of attacks (`howsure.study.judging.attacks.ATTACKS`): each pair is also judged with its target altered, under the name ``PAIR.attack-NAME``.
+    attacks : str or sequence of str
+        Names of attacks (`howsure.study.judging.attacks.ATTACKS`), or ``"all"``: each pair is also judged with its target altered, under the name ``PAIR.attack-NAME``.
     level : float
         Coverage of the intervals, between 0 and 1.
     **options

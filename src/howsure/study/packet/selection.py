@@ -17,7 +17,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.safe_io import write_atomic
-from howsure.tables.frames import Part, parts_of
+from howsure.tables.frames import Part, as_list, parts_of
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
@@ -138,7 +138,14 @@ def select(
     Selection
         The selected pairs and the refused rows.
     """
-    (part,) = parts_of(model_scores)
+    listed = as_list(model_scores)
+    if len(listed) != 1:
+        raise InputError(f"model_scores must be one table; {len(listed)} were given.")
+    model_scores = listed[0]
+    parts = parts_of(model_scores)
+    if len(parts) != 1:
+        raise InputError(f"model_scores must be one table; {model_scores} names {len(parts)} files.")
+    (part,) = parts
     part = part.parsed()
     path = str(model_scores) if isinstance(model_scores, str | os.PathLike) else "the table"
     frame = part.collect(part.rows)

@@ -21,6 +21,7 @@ from howsure.people.packet import seen_record, signed_answers, write_answers
 from howsure.people.questions import Answer
 from howsure.people.screens import Screen
 from howsure.results import Provenance, Result
+from howsure.study.inputs import PATH, check_type
 from howsure.study.item_studies import ItemQuestion, ItemStudy, plain_text
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
@@ -126,13 +127,15 @@ def rate_items(
     seed : int
         Seed of the random numbers.
     """
+    check_type("packet", packet, PATH, "the path of a packet's folder")
     key = StudyKey.read(Path(packet) / KEY)
     study = key.study
     if not isinstance(study, ItemStudy):
         raise InputError(
             f"{packet}: a study of pairs against a gold standard; `howsure.study.simulate` draws its ratings."
         )
-    crowd = crowd or ItemCrowd()
+    crowd = ItemCrowd() if crowd is None else crowd
+    check_type("crowd", crowd, ItemCrowd, "an ItemCrowd")
     world = _World(study, crowd, np.random.default_rng(seed), quality)
     raters, texts = [], []
     for page in read_pages(packet).values():
@@ -298,6 +301,7 @@ def fill_in(packet: str | os.PathLike[str], ratings: Ratings, folder: str | os.P
     folder : str or path
         Folder for the answer files.
     """
+    check_type("packet", packet, PATH, "the path of a packet's folder")
     packet, key = Path(packet), StudyKey.read(Path(packet) / KEY)
     sent = _by_rater(ratings)
     pages = [(page.page.rater, page) for page in read_pages(packet).values()]

@@ -16,6 +16,7 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats.correlation import critical_r, power_of_correlation
 from howsure.stats.means import wilson
 from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
+from howsure.study.inputs import check_type
 from howsure.study.planning.design import RatingDesign
 from howsure.study.planning.sentences import sentences
 from howsure.study.planning.simulated_studies import (
@@ -26,7 +27,8 @@ from howsure.study.planning.simulated_studies import (
     draw_ratings,
     simulate_verdicts,
 )
-from howsure.study.verdict import CRITERIA, Criterion
+from howsure.study.verdict import CRITERIA, Criteria, Criterion, criteria_of
+from howsure.tables.frames import as_list
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -240,7 +242,7 @@ def plan(
     *,
     per_rater: int | None = None,
     assumptions: Assumptions | None = None,
-    criteria: Sequence[Criterion] = CRITERIA,
+    criteria: Criteria = CRITERIA,
     pace: Pace | None = None,
     designs: Sequence[RatingDesign] = DESIGNS,
     power: float = 0.8,
@@ -263,8 +265,8 @@ def plan(
         Number of pairs that one rater rates. All designs compared are then dealt in blocks of this size, and take more raters.
     assumptions : Assumptions | None
         Assumed true values.
-    criteria : Sequence[Criterion]
-        The criteria.
+    criteria : sequence of Criterion or str, or path
+        The criteria: lines such as ``"pfi >= 0.75"``, or a YAML file of them. At least one is needed.
     pace : Pace | None
         Minutes per pair and sitting.
     designs : Sequence[RatingDesign]
@@ -280,7 +282,13 @@ def plan(
     progress : Callable[[int, int], None] | None
         Called with the number of steps done and the total.
     """
-    assumptions, pace = assumptions or Assumptions(), pace or Pace()
+    assumptions = Assumptions() if assumptions is None else assumptions
+    pace = Pace() if pace is None else pace
+    check_type("assumptions", assumptions, Assumptions, "Assumptions")
+    check_type("pace", pace, Pace, "a Pace")
+    criteria, designs = criteria_of(criteria), as_list(designs)
+    for one in designs:
+        check_type("designs", one, RatingDesign, "RatingDesign objects")
     if not 0 < power < 1 or n_simulations < 100:
         raise OptionError("power must be between 0 and 1, and at least 100 simulations are needed.")
     asked = RatingDesign(pairs, raters, per_rater or 0)

@@ -11,6 +11,7 @@ from howsure.errors import InputError, OptionError
 from howsure.people.words import LANGUAGES
 from howsure.results import write_json
 from howsure.safe_io import write_atomic
+from howsure.study.inputs import PATH, check_type
 from howsure.study.item_studies import ItemStudy
 from howsure.study.protocol import Study
 
@@ -28,6 +29,7 @@ PRESETS = {
 
 def preset_text(preset: str) -> str:
     """The text of a preset's file."""
+    check_type("preset", preset, str, f"one of {', '.join(PRESETS)}")
     if preset not in PRESETS:
         raise OptionError.unknown("preset", preset, PRESETS)
     return files("howsure.study.presets").joinpath(f"{preset}.yaml").read_text(encoding="utf-8")
@@ -44,6 +46,7 @@ def init(folder: str | os.PathLike[str] = ".", preset: str = "persona") -> list[
     preset : {"persona", "likert", "pairwise", "ranking", "labels"}
         The kind of study.
     """
+    check_type("folder", folder, PATH, "the path of a folder")
     text, folder = preset_text(preset), Path(folder)
     if (folder / "study.yaml").exists():
         raise InputError(f"{folder / 'study.yaml'} is already there. Name another folder with -o.")

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.people import (
     BuiltPage,
     QuizScreen,
@@ -43,12 +43,14 @@ from howsure.people.records import ItemRecord, QuizRecord, is_screened_out
 from howsure.people.results import impossible_times
 from howsure.people.screens import Item
 from howsure.results import Provenance, Result
+from howsure.study.inputs import PATH, check_type
 from howsure.study.item_studies import ItemQuestion, ItemStudy, plain_text
 from howsure.study.packet.building import KEY, SUMMARY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, COMMENTS, GUESS, item_questions, option_value
 from howsure.study.protocol import Dimension, Study
 from howsure.tables import Ratings, Votes
+from howsure.tables.frames import as_list
 
 __all__ = [
     "AnswerSet",
@@ -200,7 +202,7 @@ _TABLES = ("ratings", "categories", "votes", "rankings", "spans", "texts", "abou
 
 
 def collect(
-    files: Iterable[str | os.PathLike[str]],
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     key: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     pages: str | os.PathLike[str] | None = None,
@@ -213,7 +215,7 @@ def collect(
 
     Parameters
     ----------
-    files : iterable of paths
+    files : path or iterable of paths
         Raters' files (.json), an export of `howsure serve` (.jsonl), or folders of them.
     key : path or sequence of paths
         The key.json of the packet. Several packets of one study are merged; their raters are called ``FOLDER:RATER``.
@@ -227,7 +229,12 @@ def collect(
     CollectedRatings
         Ratings in which + always means the target; for any other study the tables that its questions give.
     """
-    paths = [key] if isinstance(key, str | os.PathLike) else list(key)
+    files, paths = as_list(files), as_list(key)
+    if not paths:
+        raise OptionError("key is missing: the path of key.json, which `howsure study build` wrote beside the pages.")
+    for argument, given in (("files", files), ("key", paths)):
+        for one in given:
+            check_type(argument, one, PATH, "a path or several")
     keys = {str(path): StudyKey.read(path) for path in paths}
     first = keys[str(paths[0])]
     by_page: dict[str, str] = {}
