@@ -157,7 +157,7 @@ def label_plan():
 def label_estimates():
     drawn = simulated_bench()
     few = drawn.people.frame.filter(pl.col("item") <= "answer-019")
-    return labelling.estimate(drawn.judges, few)
+    return labelling.estimate(few, drawn.judges)
 
 
 @example(stopping.StudyStop)

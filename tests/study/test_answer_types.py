@@ -202,7 +202,7 @@ def test_clusters_of_the_tables_reach_judges_and_estimates():
     own, asked = study.validate(people, judge), study.validate(*named, cluster="prompt")
     assert own.rows[0].statistics == asked.rows[0].statistics
     labelled = people.filter(pl.col("item").str.ends_with("-0") | pl.col("item").str.ends_with("-1"))
-    found = study.estimate(judge, labelled), study.estimate(named[1], labelled, cluster="prompt")
+    found = study.estimate(labelled, judge), study.estimate(labelled, named[1], cluster="prompt")
     assert found[0].to_frame("estimates").equals(found[1].to_frame("estimates"))
 
 

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from howsure import study
-from howsure.cli.study.judges import orders_beside
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import (
     alternative_annotator_test,
@@ -20,6 +19,7 @@ from howsure.stats.judges import (
     power_of_replacement,
 )
 from howsure.stats.sequences import simulate_runs
+from howsure.study.inputs import orders_beside
 from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
 from howsure.study.judging.bench import drift, style_of
 from howsure.study.judging.ratings import Reply, joined, summarise_replies
@@ -194,7 +194,7 @@ def test_people_and_judges_may_use_words():
     assert validated.is_categorical
     with pytest.raises(OptionError, match="measured by match"):
         study.bench(people, judges, kind="pearson")
-    estimates = study.estimate(judges.filter(rater="j1"), people.filter(pl.col("item") < "i25"))
+    estimates = study.estimate(people.filter(pl.col("item") < "i25"), judges.filter(rater="j1"))
     assert estimates.rows["mean"].sum() == pytest.approx(1, abs=0.1)
 
 
@@ -213,10 +213,10 @@ def test_labels_are_drawn_planned_and_used(world, tmp_path):
     chosen = plan.drawn.filter(is_drawn="yes")["item"]
     given = world.people.frame.filter(pl.col("item").is_in(chosen.implode()))
     one = world.judges.frame.filter(rater="aster/large")
-    estimates = study.estimate(one, given, drawn=plan.drawn)
+    estimates = study.estimate(given, one, drawn=plan.drawn)
     truth = world.people.frame["value"].mean()
     assert estimates.rows["mean"][0] == pytest.approx(truth, abs=0.5)
-    extra = study.estimate(one, world.people, drawn=plan.drawn)
+    extra = study.estimate(world.people, one, drawn=plan.drawn)
     assert any("were not drawn are excluded" in note for note in extra.provenance.notes)
     wide = study.labels(world.judges, half_width=0.2, pilot=world.people, cost_judge=0.01)
     assert "cost least" in wide.sentences[1] or "cheaper" in wide.sentences[1]
@@ -290,8 +290,8 @@ def test_the_bench_shows_how_far_attacks_move_each_judge_beside_its_agreement():
 
 
 def test_orders_beside_two_files_of_judges_count_once():
-    one, two = (orders_beside(None, [BENCH / name for name in names]) for names in (["judges.csv"], ["judges.csv", "attacked.csv"]))  # fmt: skip
-    assert len(one.frame) == len(two.frame)
+    one, two = (orders_beside([BENCH / name for name in names])[0] for names in (["judges.csv"], ["judges.csv", "attacked.csv"]))  # fmt: skip
+    assert one == two == [BENCH / "judge_orders.csv"]
 
 
 def test_a_recommended_judge_that_attacks_move_is_told_with_one_that_they_do_not_move():

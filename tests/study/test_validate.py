@@ -120,7 +120,7 @@ def test_the_mean_of_all_items_is_that_of_study_estimate(is_binary):
     people = pl.DataFrame([(f"r{k}", f"i{i}", "q", label[i]) for i in range(30) for k in range(2)], names, orient="row")
     judge = pl.DataFrame([("j", f"i{i}", "q", judged[i, 0]) for i in range(200)], names, orient="row")
     mine = statistics(validate(people, judge), "q")["mean_powered"]
-    other = estimate(judge, people).rows.row(0, named=True)
+    other = estimate(people, judge).rows.row(0, named=True)
     assert (mine.value, mine.low, mine.high) == pytest.approx((other["mean"], other["mean_low"], other["mean_high"]))
 
 

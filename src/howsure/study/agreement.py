@@ -37,6 +37,7 @@ __all__ = [
     "Reliability",
     "clusters_used",
     "coded",
+    "look_swapped",
     "matrix_of",
     "noise_ceiling_of",
     "read_ratings",
@@ -270,13 +271,17 @@ def read_ratings(ratings: Ratings | Source, *, categories: bool = False, dimensi
 
     Parameters
     ----------
-    ratings : Ratings, frame or path
-        The table itself, or a frame or file to make it of.
+    ratings : Ratings, frame or path, or several
+        The table itself, or a frame or file to make it of; several become one table.
     categories : bool
         Whether values may be categories (text); otherwise they must be numbers.
     dimension : str, optional
         The dimension that is wanted: of a rating tool's file with numbers and text, only it is read.
     """
+    if isinstance(ratings, list | tuple):
+        if not ratings:
+            raise InputError("No ratings were given.")
+        return Ratings.union([read_ratings(one, categories=categories, dimension=dimension) for one in ratings])
     read = ratings if isinstance(ratings, Ratings) else _as_ratings(ratings, dimension)
     read = _by_answer(read)
     return read if categories else read.numeric()
@@ -341,6 +346,31 @@ def _by_answer(ratings: Ratings) -> Ratings:
     cluster = [] if ratings.has("cluster") else [pl.col("item").alias("cluster")]
     answer = pl.format("{} [{}]", "item", pl.col("system").fill_null("?"))
     return Ratings(ratings.frame.with_columns(answer.alias("item"), *cluster), notes=ratings.notes)
+
+
+def look_swapped(people: Ratings, judges: Ratings) -> list[str]:
+    """A note where the people's table looks like a judge's and the judges' table like people's, else nothing.
+
+    They do if all names are PROVIDER/MODEL in the first table and none in the second, or if each item has one rater in the first table and some
+    have several in the second, of whom none is called PROVIDER/MODEL.
+
+    Parameters
+    ----------
+    people, judges : Ratings
+        The tables as they were given.
+    """
+    sides = [table.frame.filter(is_pair()) for table in (people, judges)]
+    names = [side["rater"].unique(maintain_order=True).to_list() for side in sides]
+    if any("/" in name for name in names[1]):
+        return []
+    are_models = all("/" in name for name in names[0])
+    most = [side.group_by("item", "dimension").len()["len"].max() for side in sides]
+    if not are_models and not (most[0] == 1 and most[1] != 1):
+        return []
+    told = [f"{', '.join(map(str, one[:3]))}{', …' if len(one) > 3 else ''}" for one in names]
+    return [
+        f"Are the tables swapped? People's ratings come first and judges' ratings second; here the people are {told[0]} and the judges are {told[1]}."
+    ]
 
 
 def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:

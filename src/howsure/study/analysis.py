@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,8 @@ from howsure.stats.means import mean
 from howsure.stats.reliability import Scale
 from howsure.study.agreement import RATER_EFFECTS
 from howsure.study.answer_types import ANSWERS, AnswerAnalysis, Answers, analyze_answers, read_answers
-from howsure.study.item_studies import ItemStudy, read_study
+from howsure.study.inputs import check_type, raters_beside
+from howsure.study.item_studies import ItemStudy, study_of
 from howsure.study.protocol import DEFAULT_DIMENSIONS, Study
 from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
 from howsure.study.scoring.fidelity import (
@@ -37,7 +38,7 @@ from howsure.study.scoring.fidelity import (
     score,
 )
 from howsure.study.scoring.findings import EXPECTED, Findings, Order, ScoringSettings, find, without_raters
-from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall, sentence_of
+from howsure.study.verdict import CRITERIA, Criteria, Judgement, Verdict, criteria_of, judge_all, overall, sentence_of
 from howsure.tables import Ratings, Table
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def analyze(
     raters: Raters | Source | None = None,
     study: Study | ItemStudy | str | os.PathLike[str] | None = None,
     model_scores: ModelScores | Source | None = None,
-    criteria: Sequence[Criterion] = CRITERIA,
+    criteria: Criteria = CRITERIA,
     domain_order: Order | str = EXPECTED,
     rater_effects: RaterEffects | None = None,
     rules: Rules | None = None,
@@ -227,13 +228,14 @@ def analyze(
     scale : {"nominal", "ordinal", "interval"}, optional
         What ratings are, for the choice of the coefficient of agreement; not for the protocol.
     raters : Raters, frame or path, optional
-        One row per rater: minutes, shares of questions answered, of the quiz and of attention items right.
+        One row per rater: minutes, shares of questions answered, of the quiz and of attention items right. By default ``raters.csv`` in the folder of the ratings, if these are a
+        path and the file is there; a note names it.
     study : Study, ItemStudy or path, optional
         Names scales, domains and model scores; of a study of any other type, the time that it takes and the pass mark.
     model_scores : ModelScores, frame or path, optional
         The model's score of each pair, and its domain; overrides those of the study.
-    criteria : sequence of Criterion
-        What the statistics must reach.
+    criteria : sequence of Criterion or str, or path
+        What the statistics must reach: lines such as ``"pfi >= 0.75"``, or a YAML file of them. With an empty list no criterion is checked.
     domain_order : Order or str
         Domains from the highest expected fidelity to the lowest, such as ``"TECH > ANAL > PHIL = SELF > NARR"``.
     rater_effects : {"sampled", "fixed", "unidentified"}, optional
@@ -254,9 +256,14 @@ def analyze(
     """
     if answers is not None and answers not in ANSWERS:
         raise OptionError.unknown("type of answers", answers, ANSWERS)
+    study = None if study is None else study_of(study)
+    criteria = criteria_of(criteria, may_be_none=True)
+    check_type("domain_order", domain_order, (str, Order), "an Order or a text such as 'TECH > ANAL > NARR'")
+    check_type("rules", rules, (Rules, type(None)), "Rules or None")
+    beside = raters_beside(ratings) if raters is None else None
+    found_notes = [f"Information about raters is read from {beside}, beside the ratings."] if beside else []
+    raters = beside if raters is None else raters
     kind, table = read_answers(ratings, dimension)
-    if isinstance(study, str | os.PathLike):
-        study = read_study(study)
     items = study if isinstance(study, ItemStudy) else None
     study = study if isinstance(study, Study) else None
     has_protocol = study is not None or model_scores is not None or _has_protocol(table)
@@ -272,6 +279,7 @@ def analyze(
             rules=rules,
             all_raters=all_raters,
             level=level,
+            notes=found_notes,
         )
     if not isinstance(table, Ratings):
         raise OptionError(f"The table contains {kind}, not ratings of the protocol.")
@@ -288,7 +296,7 @@ def analyze(
     minutes = {one.rater: one.minutes for one in quality.raters}
     guesses = _guesses(ratings)
     kept = [rater for rater in quality.kept if rater in scored.raters]
-    notes = [*scored.notes, *known.notes, *_notes(quality, kept)]
+    notes = [*found_notes, *scored.notes, *known.notes, *_notes(quality, kept)]
     if settings.rater_effects == "sampled" and (note := few_raters(len(kept))):
         notes.append(note)
     everyone = find(scored, guesses, minutes, known, settings)

@@ -240,6 +240,7 @@ def analyze_answers(
     rules: Rules | None = None,
     all_raters: bool = False,
     level: float = 0.95,
+    notes: Sequence[str] = (),
 ) -> AnswerAnalysis:
     """Analyse answers by their type.
 
@@ -278,6 +279,8 @@ def analyze_answers(
         Exclude nobody.
     level : float
         Coverage of the intervals, between 0 and 1.
+    notes : sequence of str
+        What is already known about the input; the result repeats it.
     """
     kind, table = read_answers(source, dimension)
     chosen = answers or kind or "ratings"
@@ -286,7 +289,7 @@ def analyze_answers(
     needed: dict[str, type[Table]] = {"comparisons": Votes, "rankings": Rankings, "spans": Spans}
     if not isinstance(table, needed.get(chosen, Ratings)):
         raise OptionError(f"The table contains {kind or 'ratings'}, not {chosen}.")
-    found = _Found()
+    found = _Found(notes=[*notes])
     frames = _by_dimension(table, dimension, found)
     known = None if raters is None else Raters.of(raters)
     if not all_raters:

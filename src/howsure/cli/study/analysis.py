@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from howsure.study.analysis import Analysis
     from howsure.study.answer_types import AnswerAnalysis
     from howsure.study.planning.plans import DesignRow, StudyPlan
+    from howsure.study.verdict import Criterion
 
 __all__ = ["app"]
 
@@ -86,23 +87,20 @@ def analyze(
     """
     from howsure.study.analysis import Analysis
     from howsure.study.analysis import analyze as analyze_ratings
-    from howsure.study.item_studies import read_study
-    from howsure.study.scoring.fidelity import ModelScores
-    from howsure.study.scoring.findings import Order
-    from howsure.study.verdict import CRITERIA, read_criteria
+    from howsure.study.inputs import raters_beside
+    from howsure.study.verdict import CRITERIA
 
-    beside = raters or _beside(ratings)
-    _refuse_to_overwrite(output.out, beside)
+    _refuse_to_overwrite(output.out, raters or raters_beside(ratings))
     found = analyze_ratings(
         ratings,
         answers=answers,  # type: ignore[arg-type]  # checked there
         dimension=dimension,
         scale=scale,  # type: ignore[arg-type]  # checked there
-        raters=beside,
-        study=read_study(study) if study else None,
-        model_scores=ModelScores(model_scores) if model_scores else None,
-        criteria=read_criteria(criteria) if criteria else CRITERIA,
-        domain_order=Order.parse(domain_order),
+        raters=raters,
+        study=study,
+        model_scores=model_scores,
+        criteria=criteria or CRITERIA,
+        domain_order=domain_order,
         rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         all_raters=all_raters,
         level=level,
@@ -123,16 +121,6 @@ def _tell_answers(found: AnswerAnalysis, console: Console) -> None:
         console.table(block.caption, block.columns, block.rows)
     for sentence in dict.fromkeys((*found.reasons.values(), *found.sentences)):
         console.say(sentence)
-
-
-def _beside(ratings: Path) -> Path | None:
-    path = ratings.parent / "raters.csv"
-    if not path.is_file():
-        return None
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        names = {name.strip() for name in file.readline().split(",")}
-    # an analysis of answers writes a table of this name too
-    return path if "rater" in names and "statistic" not in names else None
 
 
 def _refuse_to_overwrite(out: Path | None, raters: Path | None) -> None:
@@ -218,11 +206,10 @@ def reliability(
 
     Values may be numbers or text. Which coefficient to report depends on the scale and on the design of the study. Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
     """
-    from howsure.study.agreement import read_ratings
     from howsure.study.agreement import reliability as compute
 
     found = compute(
-        read_ratings(table, categories=True, dimension=dimension),
+        table,
         dimension=dimension,
         rater_effects=rater_effects,
         scale=scale,  # type: ignore[arg-type]  # checked there
@@ -295,7 +282,7 @@ def plan(
     from howsure.study.planning.plans import DESIGNS, Pace
     from howsure.study.planning.plans import plan as make
     from howsure.study.planning.simulated_studies import Assumptions
-    from howsure.study.verdict import CRITERIA, read_criteria
+    from howsure.study.verdict import CRITERIA
 
     assumptions = Assumptions(icc, severity_share, fidelity, spread, correlation)
     with progress_bar("simulating", output.console) as progress:
@@ -304,7 +291,7 @@ def plan(
             raters,
             per_rater=per_rater,
             assumptions=assumptions,
-            criteria=read_criteria(criteria) if criteria else CRITERIA,
+            criteria=criteria or CRITERIA,
             pace=Pace(minutes_before, minutes_a_pair, sitting),
             designs=[*DESIGNS, *map(parse_design, design or [])],
             power=power,
@@ -442,9 +429,9 @@ def stop(
     Writes criteria.csv, items.csv (which items need a rating next) and study_stop.json.
     """
     from howsure.study.stopping import stop as look
-    from howsure.study.verdict import read_criteria, require_criterion
+    from howsure.study.verdict import read_criteria
 
-    wanted = [*(read_criteria(criteria) if criteria else ()), *map(require_criterion, require or [])]
+    wanted: list[Criterion | str] = [*(read_criteria(criteria) if criteria else ()), *(require or [])]
     if not wanted:
         raise OptionError("Give a criterion with --require, or a file of them with --criteria.")
     ends = numbers("--range", rating_range) if rating_range else None

@@ -17,11 +17,11 @@ from howsure.estimates import Estimate, chance
 if TYPE_CHECKING:
     from howsure.study.judging.bench import JudgeBench
     from howsure.study.judging.embeddings import Similarity
-    from howsure.study.judging.ratings import JudgeRatings, Orders
+    from howsure.study.judging.ratings import JudgeRatings
     from howsure.study.judging.validation import Validation
     from howsure.study.protocol import Study
 
-__all__ = ["app", "orders_beside"]
+__all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -62,13 +62,13 @@ def judge(
     similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
     DIR/logs, for `inspect view`. The same command continues an interrupted run, also with more models or repeats. Exit code 1: a server failed, or no pair was rated.
     """
-    from howsure.study.judging.attacks import ATTACKS, with_attacks
+    from howsure.study.judging.attacks import with_attacks
     from howsure.study.protocol import Study
 
     read = Study.read(study)
     found = _similarity(read, similar, output)
-    wanted = [] if not attacks else list(ATTACKS) if attacks == "all" else [one.strip() for one in attacks.split(",")]
-    read = with_attacks(read, wanted)
+    named = [one.strip() for one in attacks.split(",")] if attacks else []
+    read = with_attacks(read, "all" if named == ["all"] else named)
     judged, exit_code = _ask_all(read, model, repeats, asking, level, output) if model else (None, 0)
     output.console.json({"judge": judged and judged.as_dict(), "similarity": found.as_dict()})
     if output.out:
@@ -167,18 +167,14 @@ def validate(
 
     Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
     """
-    from howsure.study.agreement import read_ratings
-    from howsure.study.judging.validation import Lengths
     from howsure.study.judging.validation import validate as compare
-    from howsure.study.protocol import Study
-    from howsure.tables import Ratings
 
     found = compare(
-        read_ratings(ratings, categories=True),
-        Ratings.union([read_ratings(path, categories=True) for path in judge]),
-        study=Study.read(study) if study else None,
-        orders=orders_beside(orders, judge),
-        lengths=Lengths(lengths) if lengths else None,
+        ratings,
+        judge,
+        study=study,
+        orders=orders or None,
+        lengths=lengths,
         kind=kind,  # type: ignore[arg-type]  # checked there
         rater_effects=rater_effects,  # type: ignore[arg-type]  # checked there
         cluster=cluster,
@@ -187,14 +183,6 @@ def validate(
     )
     _print_validation(found, output)
     finish(found, output, "validate", "A judge compared with people")
-
-
-def orders_beside(named: list[Path] | None, judges: list[Path]) -> Orders | None:
-    """The named tables of orders, or those that lie beside the judges' files."""
-    from howsure.study.judging.ratings import Orders
-
-    beside = [path for path in dict.fromkeys(judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
-    return Orders(named or beside) if named or beside else None
 
 
 def _print_validation(found: Validation, output: Output) -> None:
@@ -279,17 +267,14 @@ def bench(
 
     Writes bench.csv, judge_differences.csv, effects.csv, thresholds.csv, weights.csv, attacks.csv (those with rows), bench.json, charts and bench_report.html.
     """
-    from howsure.study.agreement import read_ratings
-    from howsure.study.judging.bench import AnswerTexts, JudgeCosts
     from howsure.study.judging.bench import bench as compare
-    from howsure.tables import Ratings
 
     found = compare(
-        read_ratings(people, categories=True),
-        Ratings.union([read_ratings(path, categories=True) for path in judges]),
-        orders=orders_beside(orders, judges),
-        texts=AnswerTexts(texts) if texts else None,
-        costs=JudgeCosts(costs) if costs else None,
+        people,
+        judges,
+        orders=orders or None,
+        texts=texts,
+        costs=costs,
         kind=kind,  # type: ignore[arg-type]  # checked there
         cluster=cluster,
         epsilon=epsilon,
@@ -350,10 +335,7 @@ def attack(
         if texts is None:
             raise OptionError("Name judges' ratings, or answers with --texts.")
         return
-    from howsure.study.agreement import read_ratings
-    from howsure.tables import Ratings
-
-    found = measure(Ratings.union([read_ratings(path) for path in judges]), level=level)
+    found = measure(judges, level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (row["judge"], row["dimension"], row["attack"], Estimate(row["shift"], row["shift_low"], row["shift_high"], state=row["shift_state"]).against(0), chance(row["p_holm"]), row["n_items"])
@@ -389,7 +371,7 @@ def drift(
     """
     from howsure.study.judging.bench import drift as watch
 
-    found = watch(list(runs), n_baseline=baseline, level=level, seed=seed)
+    found = watch(runs, n_baseline=baseline, level=level, seed=seed)
     rows = [
         (row["judge"], row["dimension"], Estimate(row["shift"], row["shift_low"], row["shift_high"], state=row["shift_state"]), f"{row['evidence']:.3g}", f"run {row['alarm_at'] + baseline}" if row["alarm_at"] else "none", row["n_items"])
         for row in found.rows.iter_rows(named=True)
@@ -429,14 +411,12 @@ def estimate(
     Numbers give means, text gives the share of each category; one row per system where there are systems. Writes estimates.csv, label_estimates.json and
     estimate_report.html.
     """
-    from howsure.study.agreement import read_ratings
     from howsure.study.judging.labelling import estimate as compute
     from howsure.study.judging.sections import label_sections
-    from howsure.tables import Ratings
 
     found = compute(
-        Ratings.union([read_ratings(path, categories=True) for path in judge]),
-        read_ratings(labels, categories=True),
+        labels,
+        judge,
         drawn=drawn,
         dimension=dimension,
         cluster=cluster,
@@ -492,12 +472,10 @@ def labels(
 
     Writes labels.csv (item, stratum, probability, is_drawn, judged), samplings.csv and label_plan.json. `howsure study estimate` takes labels.csv.
     """
-    from howsure.study.agreement import read_ratings
     from howsure.study.judging.labelling import labels as plan_labels
-    from howsure.tables import Ratings
 
     found = plan_labels(
-        Ratings.union([read_ratings(path) for path in judge]),
+        judge,
         n_labels=n_labels,
         half_width=half_width,
         pilot=pilot,

@@ -27,11 +27,13 @@ from howsure.stats.judges import (
 from howsure.stats.label_sampling import budget_for
 from howsure.stats.means import mean, paired_difference, share
 from howsure.stats.sequences import drift_alarm
-from howsure.study.agreement import clusters_used, coded, read_ratings
+from howsure.study.agreement import clusters_used, coded, look_swapped, read_ratings
+from howsure.study.inputs import orders_beside
 from howsure.study.judging.attacks import attack, has_attacks
 from howsure.study.judging.ratings import Orders
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Column, Ratings, Table
+from howsure.tables.frames import as_list
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -143,11 +145,11 @@ def bench(
 
     Parameters
     ----------
-    people, judges : Ratings, frame or path
+    people, judges : Ratings, frame or path, or several
         Who rated what; numbers or text. Every judge is a rater of the second table. Items that all judges and somebody of the people rated are used; judges' ratings of attacked
         answers (``ITEM.attack-NAME``, as `attack_texts` names them) tell how far attacks move each judge.
     orders : Orders, frame or path, optional
-        Ratings in each slot order, and of each repeat.
+        Ratings in each slot order, and of each repeat. By default ``judge_orders.csv`` in the folder of the judges' ratings, if these are paths and the file is there; a note names it.
     texts : AnswerTexts, frame or path, optional
         The texts, lengths or families of the items.
     costs : JudgeCosts, frame or path, optional
@@ -167,6 +169,7 @@ def bench(
     level : float
         Coverage of the intervals, between 0 and 1.
     """
+    orders, found_notes = orders_beside(judges) if orders is None else (orders, [])
     tables = [read_ratings(people, categories=True), read_ratings(judges, categories=True)]
     is_text = any(table.is_categorical for table in tables)
     (given, judged), _ = coded(*tables)
@@ -193,7 +196,7 @@ def bench(
     provenance = Provenance.of(
         given,
         seed=seed,
-        notes=(*judged.notes, *cluster_notes, *dict.fromkeys(found.notes)),
+        notes=(*look_swapped(given, judged), *found_notes, *judged.notes, *cluster_notes, *dict.fromkeys(found.notes)),
         judges=names,
         kind=kind,
         cluster=cluster or ("cluster" if of_item else None),
@@ -653,7 +656,9 @@ class JudgeDrift(Result):
         return {"drift": self.rows, "evidence": self.course}
 
 
-def drift(runs: Sequence[Ratings | Source], *, n_baseline: int = 1, level: float = 0.95, seed: int = 0) -> JudgeDrift:
+def drift(
+    runs: Ratings | Source | Sequence[Ratings | Source], *, n_baseline: int = 1, level: float = 0.95, seed: int = 0
+) -> JudgeDrift:
     """Monitor judges on fixed anchor items: the alarm is valid after every run, for any number of runs.
 
     Parameters
@@ -668,9 +673,12 @@ def drift(runs: Sequence[Ratings | Source], *, n_baseline: int = 1, level: float
     seed : int
         Breaks ties.
     """
-    tables = [read_ratings(run) for run in runs]
-    if len(tables) <= n_baseline:
-        raise OptionError(f"{len(tables)} runs, of which {n_baseline} are the baseline. Give at least one more.")
+    listed = as_list(runs)
+    if len(listed) <= n_baseline:
+        raise OptionError(
+            f"Number of runs: {len(listed)}, of the baseline: {n_baseline}. Give one table per run, and at least one after the baseline."
+        )
+    tables = [read_ratings(run) for run in listed]
     frames = [table.frame.with_columns(pl.lit(at).alias("#run")) for at, table in enumerate(tables)]
     every = pl.concat([frame.select("#run", "rater", "item", "dimension", "value") for frame in frames])
     rows, course = [], []

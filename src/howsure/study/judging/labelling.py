@@ -338,8 +338,8 @@ class LabelEstimates(Result):
 
 
 def estimate(
-    judge: Ratings | Source,
     labels: Ratings | Source,
+    judge: Ratings | Source,
     *,
     drawn: DrawnLabels | Source | None = None,
     dimension: str | None = None,
@@ -353,10 +353,10 @@ def estimate(
 
     Parameters
     ----------
-    judge : Ratings, frame or path
-        The judges' ratings of all items.
     labels : Ratings, frame or path
         People's ratings of some of the items; several raters of an item are averaged.
+    judge : Ratings, frame or path, or several
+        The judges' ratings of all items.
     drawn : DrawnLabels, frame or path, optional
         ``labels.csv`` of `howsure.study.labels`: the probabilities with which items were drawn. Without it every item had the same.
     dimension : str, optional
@@ -367,6 +367,11 @@ def estimate(
         Whether the items are a sample of possible items, or the only ones of interest.
     level : float
         Coverage of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If people labelled more items than the judges rated: then the two tables are swapped, or the judge adds nothing.
     """
     ratings, people = read_ratings(judge, categories=True), read_ratings(labels, categories=True)
     if ratings.is_categorical != people.is_categorical:
@@ -378,6 +383,13 @@ def estimate(
     shared = [dimension] if dimension else sorted({*judged["dimension"]} & {*said["dimension"]})
     if not shared:
         raise InputError("Judges and people share no dimension. Use the same names.")
+    n_judged, n_labelled = (
+        side.filter(pl.col("dimension").is_in(shared))["item"].n_unique() for side in (judged, said)
+    )
+    if n_labelled > n_judged:
+        raise InputError(
+            f"The labels cover {n_labelled} items, and the judges' ratings cover {n_judged}: people label some of the items that the judges rated. Give the labels first and the judges' ratings second."
+        )
     judges = tuple(judged["rater"].unique().sort())
     of_item, notes = clusters_used(cluster, ratings)
     rows: list[dict[str, Any]] = []

@@ -16,7 +16,8 @@ from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
 from howsure.stats.judges import power_of_replacement
-from howsure.study.agreement import RATER_EFFECTS, clusters_used, coded, read_ratings
+from howsure.study.agreement import RATER_EFFECTS, clusters_used, coded, look_swapped, read_ratings
+from howsure.study.inputs import orders_beside
 from howsure.study.judging.comparison import (
     ComparisonSettings,
     JudgeAndPeople,
@@ -167,12 +168,13 @@ def validate(
 
     Parameters
     ----------
-    people, judge : Ratings, frame or path
+    people, judge : Ratings, frame or path, or several
         Who rated what. A judge may rate items that people did not.
     study : Study or path, optional
         Names the scales and the lengths of texts; without it scales are those of the default protocol or as wide as the answers.
     orders : Orders, frame or path, optional
-        The judge's ratings in each slot order (``judge_orders.csv``), for position bias.
+        The judge's ratings in each slot order, for position bias. By default ``judge_orders.csv`` in the folder of the judge's ratings, if these are a path and the file is there; a
+        note names it.
     lengths : Lengths, frame or path, optional
         How long each item is, where there is no study.
     kind : str
@@ -194,6 +196,7 @@ def validate(
     """
     if rater_effects is not None and rater_effects not in RATER_EFFECTS:
         raise OptionError.unknown("rater effects", rater_effects, RATER_EFFECTS)
+    orders, found_notes = orders_beside(judge) if orders is None else (orders, [])
     (people, judge), names = coded(read_ratings(people, categories=True), read_ratings(judge, categories=True))
     # text has no mean and no correlation
     kind = "match" if names else kind
@@ -240,7 +243,16 @@ def validate(
         if power_simulations and any(row.may_replace is False and row.dimension == dimension for row in rows_found)
     ]
     provenance = Provenance.of(
-        people, notes=(*notes, *cluster_notes, *filter(None, powers), *compared.notes), **settings
+        people,
+        notes=(
+            *look_swapped(people, judge),
+            *found_notes,
+            *notes,
+            *cluster_notes,
+            *filter(None, powers),
+            *compared.notes,
+        ),
+        **settings,
     )
     return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
 
