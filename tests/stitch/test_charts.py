@@ -112,7 +112,7 @@ def test_the_ranking_shows_the_best_first_with_their_intervals(scale):
 
 
 def test_a_fit_without_replicates_is_drawn_and_says_so(world):
-    bare = fit(world.scores)
+    bare = fit(world.scores, n_replicates=0)
     for chart in draw_scale(bare).values():
         assert "interval" in " ".join(to_spec(chart)["title"]["subtitle"])
     assert "the fit has no replicates" in " ".join(to_spec(draw_ranking(bare))["title"]["subtitle"])

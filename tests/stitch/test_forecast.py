@@ -486,7 +486,7 @@ def test_planted_growth_is_covered_as_often_as_stated():
 
 
 def test_without_replicates_the_forecast_says_what_it_lacks(world, one_cutoff):
-    found = forecast(fit(world.scores, preset="paper"), cutoff="2025-01-01", n_simulations=9)
+    found = forecast(fit(world.scores, preset="paper", n_replicates=0), cutoff="2025-01-01", n_simulations=9)
     assert found.path["prediction_low"].null_count() == len(found.path)
     assert found.path["prediction_ols_low"].null_count() == 0
     assert any("no replicates" in note for note in found.provenance.notes)

@@ -77,7 +77,7 @@ def test_the_next_benchmark_is_one_that_the_model_lacks_and_lies_near(scale):
 
 
 def test_a_benchmark_that_is_not_sure_itself_tells_less(world):
-    plain, sure = fit(world.scores), fit(world.scores, n_replicates=100)
+    plain, sure = fit(world.scores, n_replicates=0), fit(world.scores, n_replicates=100)
     name = plain.models["model"][5]
     both = plain.next_benchmark(name).benchmarks.join(sure.next_benchmark(name).benchmarks, on="benchmark")
     assert (both["information_right"] <= both["information"]).all()
@@ -90,7 +90,7 @@ def test_an_unknown_model_is_told(world):
 
 def test_information_by_hand(world):
     """The square of how much the score rises with capability, over its variance."""
-    scale = fit(world.scores)
+    scale = fit(world.scores, n_replicates=0)
     name = scale.models["model"][8]
     row = scale.next_benchmark(name).benchmarks.row(0, named=True)
     b, m = scale.problem.benchmark_at(row["benchmark"]), scale.problem.model_at(name)

@@ -1,11 +1,13 @@
 """What a fit reports, keeps and refuses."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import howsure
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
 from howsure.stitch.model.fits import solve_hierarchy
@@ -13,6 +15,8 @@ from howsure.stitch.model.problem import AnchorBenchmark
 from howsure.stitch.model.replicates import ScaleReplicates, draw_replicates
 from howsure.stitch.scale import assemble
 from howsure.tables import Scores
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +69,24 @@ def test_a_seed_gives_the_same_numbers(scale, world):
 
 
 def test_without_replicates_there_are_no_intervals(world):
-    plain = fit(world.scores)
+    plain = fit(world.scores, n_replicates=0)
     assert plain.models["capability_low"].null_count() == 40
+    assert set(plain.models["capability_state"]) == {"too_few"}
     assert plain.models["rank"].null_count() == 0
     assert plain.replicates is None
-    assert plain.capability(plain.models["model"][0]).low is None
+    best = plain.capability(plain.models["model"][0])
+    assert (best.low, best.state) == (None, "ok")
     assert plain.pairs()["p_a_greater"].null_count() == 39
+
+
+def test_the_command_and_python_draw_the_same_replicates_by_default(command):
+    path = ROOT / "examples/stitch/scores.csv"
+    told = command("stitch", "fit", path, "--json")
+    assert told.returncode == 0, told.stderr
+    rows, found = json.loads(told.stdout)["models"], howsure.stitch.fit(path)
+    assert len(found.replicates) == 1000
+    for name in ("capability", "capability_low", "capability_high"):
+        assert [row[name] for row in rows] == pytest.approx(found.models[name].to_list(), rel=1e-9)
 
 
 def test_no_benchmark_that_orders_models_in_reverse_is_the_default_anchor(world, scale):
@@ -204,7 +220,7 @@ def solved(scale):
 def test_four_refits_of_fifty_make_no_interval_and_no_probability(mostly_failed, tmp_path):
     """They were printed as [1.498, 1.517] with P(best) > 0.999."""
     models, best = mostly_failed.models, mostly_failed.models["model"][0]
-    assert set(models["interval_state"]) == {"undefined"}
+    assert set(models["interval_state"]) == set(models["capability_state"]) == {"undefined"}
     for name in ("capability_low", "capability_high", "rank_low", "rank_high", "p_best"):
         assert models[name].null_count() == len(models)
     assert set(mostly_failed.benchmarks["interval_state"]) == {"undefined"}
@@ -222,7 +238,7 @@ def test_what_follows_from_a_scale_whose_refits_failed_says_so(mostly_failed):
     assert not fit_trend(Dated.of(mostly_failed)).has_replicates
     assert mostly_failed.without_replicates.startswith("46 of 50 refits of the scale failed, more than 10%")
     placed = mostly_failed.score(Scores(mostly_failed.problem.to_frame().head(4))).models
-    assert set(placed["interval_state"]) == {"undefined"}
+    assert set(placed["interval_state"]) == set(placed["capability_state"]) == {"undefined"}
 
 
 def test_a_few_failed_refits_open_the_interval(scale):
@@ -235,7 +251,7 @@ def test_a_few_failed_refits_open_the_interval(scale):
         assemble(*solved(scale), ScaleReplicates.of(parts), level, scale.provenance) for level in (0.95, 0.8)
     )
     whole = assemble(*solved(scale), drawn, 0.8, scale.provenance)
-    assert set(wide.models["interval_state"]) == {"unbounded"}
+    assert set(wide.models["interval_state"]) == set(wide.models["capability_state"]) == {"unbounded"}
     assert wide.models["capability_low"].null_count() == len(wide.models)
     assert (wide.models["rank_low"] == 1).all()
     assert set(narrow.models["interval_state"]) == {"ok"}
@@ -306,7 +322,7 @@ def test_fit_json_tells_how_it_was_made(saved, scale):
 
 def test_saving_without_replicates_leaves_no_old_ones(saved, world, tmp_path):
     fit(world.scores, n_replicates=10).save(tmp_path)
-    fit(world.scores).save(tmp_path)
+    fit(world.scores, n_replicates=0).save(tmp_path)
     assert Scale.load(tmp_path).replicates is None
 
 

@@ -20,7 +20,7 @@ from howsure.stitch.model.residuals import ResidualProcess, fit_residuals
 from howsure.stitch.model.solver import fit as minimise
 from howsure.stitch.prediction import prediction_frame
 from howsure.stitch.scale import Scale, solve_again
-from howsure.stitch.summaries import interval_state, states_of_models
+from howsure.stitch.summaries import interval_state, states_of_models, with_interval_state
 from howsure.tables import Scores
 from howsure.tables.spellings import fold_name, near_names
 
@@ -150,7 +150,7 @@ def place(
             "capability": capability,
             "capability_low": np.where((state == "below_range") | np.isinf(found.low), np.nan, found.low),
             "capability_high": np.where((state == "above_range") | np.isinf(found.high), np.nan, found.high),
-            "capability_state": state,
+            "capability_state": with_interval_state(state, found),
             "n_benchmarks": problem.n_by_model,
             "interval_state": interval_state(found),
         }

@@ -301,7 +301,7 @@ def fit(
     floors: Floors | None = None,
     keep_overlaps: bool | None = None,
     ridge: float | None = None,
-    n_replicates: int = 0,
+    n_replicates: int = 1000,
     resample: Resample | None = None,
     error_factor: float | None = None,
     level: float = 0.9,
@@ -345,7 +345,7 @@ def fit(
     ridge : float, optional
         Strength of the penalty on all parameters, for the presets ``paper`` and ``eci``; by default 0.1.
     n_replicates : int
-        Refits that make the intervals; 0 for none.
+        Refits that make the intervals, 1000 by default as in `howsure stitch fit`; 0 for no intervals.
     resample : str, optional
         What the refits redraw (`howsure.stitch.model.replicates`); by default the preset decides.
     error_factor : float, optional

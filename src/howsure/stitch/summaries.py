@@ -34,6 +34,7 @@ __all__ = [
     "rank_columns",
     "reversed_benchmarks",
     "states_of_models",
+    "with_interval_state",
 ]
 
 Words: TypeAlias = NDArray[np.str_]
@@ -46,7 +47,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
     """Capability, rank and the probability to be the best, best model first.
 
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
-    interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
+    interval is open on that side. For every other model it is ``interval_state``: ``ok``, ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
     are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``comparison_half_width`` is half the length of a bar for comparing models with
     each other (`howsure.stats.multiplicity`): where the bars of two models, capability ± half-width, do not overlap, the models differ at the level; null in tables of more than 500 models.
     """
@@ -59,7 +60,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
         "capability": aligned.capability,
         "capability_low": np.where(state == "below_range", np.nan, found.low),
         "capability_high": np.where(state == "above_range", np.nan, found.high),
-        "capability_state": state,
+        "capability_state": with_interval_state(state, found),
         "n_benchmarks": problem.n_by_model,
         **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
@@ -94,6 +95,7 @@ def benchmark_frame(
     ``difficulty_state`` is ``above_range`` where no model is above the floor and ``below_range`` where all are at the ceiling, so that the
     difficulty is open on that side (and ``slope_state`` is ``undefined``). Both are ``too_few`` where fewer than three models leave them to the prior,
     and ``undefined`` where all have the same score, or where scores fall as capability rises; ``slope_state`` is ``unbounded`` where the slope runs into its bound.
+    These are states of the values; ``interval_state`` is that of their intervals.
     """
     problem, state = solution.problem, _benchmark_states(solution)
     none = np.empty((0, len(problem.benchmarks)))
@@ -162,10 +164,18 @@ def interval_state(found: Interval) -> Words:
     return np.where(is_open, "unbounded", found.state)
 
 
+def with_interval_state(state: Words, found: Interval) -> Words:
+    """The states of values, and where a value is ``ok`` that of its interval: ``ok`` says that both were computed."""
+    return np.where(state == "ok", interval_state(found), state)
+
+
 def estimate_of(row: Mapping[str, Any], level: float, name: str = "capability", *, reason: str = "") -> Estimate:
     """A parameter of a row of these tables, with its interval and states; ``reason`` says why it is out of range."""
     low, high = f"{name}_low", f"{name}_high"
-    state: Any = row.get(f"{name}_state", "ok") if name == "capability" or row[name] is None else "ok"
+    told = row.get(f"{name}_state", "ok")
+    # any other state of a capability that has a value is that of its interval
+    is_of_value = row[name] is None or (name == "capability" and told in ("above_range", "below_range"))
+    state: Any = told if is_of_value else "ok"
     failed = row["interval_state"] if row.get("interval_state") in ("undefined", "unbounded") else "ok"
     ends: Any = [failed if row[end] is None else "ok" for end in (low, high)]
     return Estimate(row[name], row[low], row[high], level, state, reason, *ends)

@@ -186,7 +186,7 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
     named = []
     for name in benchmarks:
         try:
-            without = fit(scores, exclude=[name], reference=default)
+            without = fit(scores, exclude=[name], reference=default, n_replicates=0)
             a, b = (without.problem.model_at(one) for one in claim.models)
         except HowsureError:
             continue

@@ -446,7 +446,7 @@ def change_duplicates(
     """The fit with each other rule for several scores of a model on a benchmark than ``policy``, the present one."""
     for other in DUPLICATES:
         if other != policy:
-            found = fit(scores, **{**options, "duplicates": other})
+            found = fit(scores, **{**options, "duplicates": other}, n_replicates=0)
             by_model = dict(zip(found.problem.models, found.estimate.capability, strict=True))
             capability = np.array([by_model.get(model, np.nan) for model in baseline.models])
             yield baseline.compare("duplicates", other, capability, n_benchmarks=len(found.problem.benchmarks))
