@@ -77,7 +77,7 @@ def test_models_stand_beside_the_planted_truth(sections, scale):
 
 
 def test_without_truth_or_replicates_no_column_is_empty(scores):
-    plain = tables(scale_section(fit(scores)))[0]
+    plain = tables(scale_section(fit(scores, n_replicates=0)))[0]
     assert "True (simulated) value" not in plain.columns
     assert "P(best)" not in plain.columns
 

@@ -8,7 +8,16 @@ import polars as pl
 
 from howsure.stats.latent_classes import simulate_labels
 from howsure.stats.sequences import simulate_runs
-from howsure.study import agreement, analysis, answer_types, interval_coverage, item_studies, presets, simulator, stopping
+from howsure.study import (
+    agreement,
+    analysis,
+    answer_types,
+    interval_coverage,
+    item_studies,
+    presets,
+    simulator,
+    stopping,
+)
 from howsure.study.judging import attacks, bench, embeddings, labelling, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
 from howsure.study.packet import building, preflight, selection, simulated_raters

@@ -54,7 +54,7 @@ def test_named_reference_models_keep_the_unit(old, rows):
     some = fit(Scores(rows), reference=names)
     without = update(some, Scores(rows.filter(~pl.col("model").is_in(names[:5]))), n_replicates=0)
     assert without.scale.provenance.settings["reference"] == "none"
-    assert any("5 of the models that hold the unit" in note for note in without.provenance.notes)
+    assert any("5 of the models that fix the unit" in note for note in without.provenance.notes)
 
 
 def test_new_models_move_the_others_by_the_curves_alone(old, rows):

@@ -217,11 +217,11 @@ def test_clusters_of_the_tables_reach_judges_and_estimates():
 )
 def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path):
     """Also with items that are shown again: their answers are told and not counted."""
-    from howsure.study import item_studies, presets
+    from howsure.study import presets
     from howsure.study.packet import building, simulated_raters
     from howsure.study.scoring.collection import collect
 
-    given = item_studies.read_study(presets.init(tmp_path / "study", preset)[0])
+    given = study.read_study(presets.init(tmp_path / "study", preset)[0])
     items = given.model_copy(update={"repeats": 2})
     building.build(items, n_raters=6, salt="0123456789abcdef").save(tmp_path / "packet")
     simulated_raters.rate_items(tmp_path / "packet", seed=1).save_answers(tmp_path / "answers")
