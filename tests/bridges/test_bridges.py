@@ -1,5 +1,7 @@
 """Each bridge on a world whose truth is known, and what it refuses."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +16,8 @@ from howsure.stats.correlation import correlation
 from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import GameSample, Samples
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def games(kind, name, lengths):
@@ -51,6 +55,13 @@ def test_a_horizon_needs_people_who_learn(played):
     alone = Samples(played.frame.filter(pl.col("kind") == "model"))
     with pytest.raises(InputError, match="none is a person's"):
         track_horizons(alone)
+
+
+def test_a_table_of_games_need_not_have_the_optional_columns():
+    games = EXAMPLES / "track" / "samples.csv"
+    assert len(howsure.bridges.learning_attempts(games).frame) == 56
+    with pytest.raises(InputError, match="none is a person's"):
+        track_horizons(games)
 
 
 def attempts_of(rates, n=200, seed=0, **more):

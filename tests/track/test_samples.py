@@ -32,6 +32,13 @@ def test_it_loads_back_as_it_was(tmp_path):
     assert again.frame["violation"].to_list() == [0, 0, 1, 0]
 
 
+def test_columns_that_are_not_there_have_no_values():
+    made = Samples.from_games([sample()])
+    bare = Samples(made.frame.select("model", "solver", "variant", "setting", "seed", "attempt", "length", "max_length", "violation", "error_kind", "kind"))  # fmt: skip
+    assert bare.frame.equals(made.frame)
+    assert bare.attempts().frame["score"].to_list() == [0.3]
+
+
 def test_a_game_becomes_a_sample():
     game = Game(length=20, max_length=4, error_kind="format")
     found = GameSample.of(game, model="m", variant="median", seed=9, setting=Setting(20, high=10))

@@ -77,7 +77,7 @@ def accuracy_of(games: pl.DataFrame, *, level: float = 0.95) -> Accuracy:
     level : float
         Coverage of the intervals, between 0 and 1.
     """
-    marks = games["marks"].to_list() if "marks" in games.columns else [None] * len(games)
+    marks = games["marks"].to_list()
     is_error = games.select(IS_ERROR).to_series().to_list()
     rights, changes, seeds = [], [], []
     columns = ("variant", "setting", "length", "seed", "max_length")
@@ -392,11 +392,9 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> TrackRow:
     )
 
 
-def _asked(part: pl.DataFrame) -> pl.Expr:
+def _asked() -> pl.Expr:
     """Turns that were asked."""
     to_first_error = pl.min_horizontal(pl.col("max_length") + 1, "length")
-    if "marks" not in part.columns:
-        return to_first_error
     return pl.max_horizontal(pl.col("marks").str.len_chars().cast(pl.Int64), to_first_error)
 
 
@@ -406,14 +404,14 @@ def _reasoning(part: pl.DataFrame, level: float) -> Estimate:
         return Estimate.without("undefined", "the tokens of these games were not counted", level=level)
     counted = part.filter(pl.col("reasoning_tokens").is_not_null())
     sums = counted.group_by("seed", maintain_order=True).agg(
-        pl.col("reasoning_tokens").sum(), _asked(counted).sum().alias("n")
+        pl.col("reasoning_tokens").sum(), _asked().sum().alias("n")
     )
     found = clustered_mean(sums["reasoning_tokens"], sums["n"], level=level, bounds=None).estimate
     return found if found.low is None else replace(found, low=max(found.low, 0.0))
 
 
 def _usage(part: pl.DataFrame) -> Usage:
-    asked = part.select(_asked(part).sum()).item()
+    asked = part.select(_asked().sum()).item()
     read, written, reasoned = (_total(part, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens"))
     return Usage(read, written, reasoned, asked)
 

@@ -203,10 +203,9 @@ class Samples(Table):
     def _check(cls, part: Part, divide_by: float) -> pl.LazyFrame:
         checked = super()._check(part, divide_by)
         there = checked.collect_schema().names()
-        absent = [pl.lit(None, pl.String).alias(name) for name in ("failure", "error_kind") if name not in there]
+        absent = [pl.lit(None, dtype).alias(name) for name, dtype in _SCHEMA.items() if name not in there]
         whole = checked.with_columns(absent).with_columns(ended_by())
-        ours = [name for name in _SCHEMA if name in {*there, "failure", "error_kind", "ended_by"}]
-        return whole.select(*ours, pl.exclude(ours))
+        return whole.select(*_SCHEMA, pl.exclude([*_SCHEMA]))
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
         super()._check_groups(parts)
