@@ -27,6 +27,7 @@ FLOORS = [
     {"charts"},
     {"stats", "sources"},
     {"compute"},
+    {"arguments"},
     {"tables"},
     {"yaml_files", "compiled"},
     {"safe_io", "estimates"},

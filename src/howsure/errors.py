@@ -48,7 +48,7 @@ class OptionError(HowsureError):
     def unknown(cls, what: str, name: str, choices: Iterable[str]) -> OptionError:
         """No `what` called `name`: the choices, closest first when one is near."""
         listed = list(choices)
-        near = closest(name, listed)
+        near = closest(str(name), listed)
         hint = f" Did you mean {near!r}?" if near else ""
         shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
         return cls(f"No {what} called {name!r}.{hint} Choose from: {shown}.")

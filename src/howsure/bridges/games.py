@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, attempt_horizons
 from howsure.tables import Attempts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["learning_attempts", "track_horizons"]
 
 
+@checked
 def learning_attempts(samples: Source | Samples, *, min_turns: int | None = None) -> Attempts:
     """Games as attempts at one task: the same statistic under the same conditions, with new numbers each time.
 
@@ -33,6 +35,7 @@ def learning_attempts(samples: Source | Samples, *, min_turns: int | None = None
     return Samples.of(samples).attempts(by="board", min_turns=min_turns)
 
 
+@checked
 def track_horizons(samples: Source | Samples, *, min_turns: int | None = None, **options: Any) -> AttemptHorizons:
     """How many games a novice would need to do as well as each model that played Track the Stat.
 

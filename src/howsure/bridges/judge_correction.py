@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
@@ -152,6 +153,7 @@ class Corrected(Result):
         return {"corrected": draw_corrected(self)}
 
 
+@checked
 def correct_verdicts(
     verdicts: Source | Attempts,
     labels: Source | Ratings,
@@ -196,6 +198,7 @@ def correct_verdicts(
     return replace(corrected, horizons=horizons)
 
 
+@checked
 def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95, cluster: str | None = "task") -> Corrected:
     """Correct a judge's verdicts on models' attempts by people's labels of some of them.
 
@@ -282,6 +285,7 @@ class JudgedHorizons(Result):
         return {"judged_horizons": pl.DataFrame(rows, infer_schema_length=None)}
 
 
+@checked
 def judged_horizons(
     corrected: Corrected,
     novices: Attempts,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.evals.summaries import ALL, groups_of, summary
 from howsure.stitch.placing import PlacedModels, match_benchmarks, score
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["place_attempts", "scores_of"]
 
 
+@checked
 def scores_of(
     attempts: Source | Attempts, *, benchmark: str | None = None, by: str | None = None, cluster: str = "task"
 ) -> Scores:
@@ -55,14 +58,20 @@ def scores_of(
     return Scores(_dated(frame, models), notes=(*attempts.notes, told))
 
 
+@checked
 def place_attempts(
-    scale: Scale, attempts: Source | Attempts, *, benchmark: str | None = None, cluster: str = "task", seed: int = 0
+    scale: Scale | str | os.PathLike[str],
+    attempts: Source | Attempts,
+    *,
+    benchmark: str | None = None,
+    cluster: str = "task",
+    seed: int = 0,
 ) -> PlacedModels:
     """The models of a run on a finished capability scale, with all benchmarks fixed: one row per model, the most capable first.
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         What `howsure.stitch.fit` returned.
     attempts : Attempts, or what makes one (a frame or a file)
         Attempts at a benchmark that is on the scale.
@@ -73,6 +82,7 @@ def place_attempts(
     seed : int
         Seed of the intervals.
     """
+    scale = Scale.loaded(scale)
     scores = scores_of(attempts, benchmark=benchmark, cluster=cluster)
     found = set(match_benchmarks(scale, scores).frame["benchmark"])
     if not found & set(scale.problem.benchmarks):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.outside_text import unguarded
@@ -121,6 +122,7 @@ class ScaleMap(Result):
         }
 
 
+@checked
 def map_scales(
     scales: Mapping[str, Rows] | Sequence[str | os.PathLike[str]],
     *,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from howsure._version import __version__
+from howsure.arguments import checked
 from howsure.claims.checking import ClaimCheck, check
 from howsure.claims.claim_files import Claim, ClaimFile, read_claims
 from howsure.claims.inputs import KEYS, ClaimData, tables_of
@@ -67,6 +68,7 @@ class Verification(Result):
         return {"verification": pl.DataFrame(list(self.rows), schema=kinds, orient="row")}
 
 
+@checked
 def plan(claims: ClaimFile | Claim | Path | str | Mapping[str, Any] | Sequence[Any], *, n_replicates: int = 1000, most: int = 500, level: float = 0.95, seed: int = 0) -> dict[str, Any]:  # fmt: skip
     """Claims, changes of choices and settings with their hash, to be fixed before the data are seen.
 
@@ -110,6 +112,7 @@ def plan_differences(planned: Mapping[str, Any], file: ClaimFile, settings: Mapp
     return found
 
 
+@checked
 def certificate(
     found: ClaimCheck,
     data: ClaimData | Table | Source | Sequence[Any],
@@ -174,6 +177,7 @@ def _no_number(text: str) -> float:
     raise ValueError(text)
 
 
+@checked
 def verify(
     made: Mapping[str, Any] | Path | str,
     data: ClaimData | Table | Source | Sequence[Any],

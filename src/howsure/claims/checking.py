@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.claims.claim_files import Claim, ClaimFile, read_claims
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds import instrument_of
@@ -149,6 +150,7 @@ class ClaimCheck(Result):
         return draw_claims(self)
 
 
+@checked
 def check(
     claims: ClaimFile | Claim | Path | str | Mapping[str, Any] | Sequence[Any],
     data: ClaimData | Table | Source | Sequence[Any],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.yaml_files import read_yaml
 
@@ -257,6 +258,7 @@ class ClaimFile:
         return {"claims": [claim.as_dict() for claim in self.claims], "choices": [dict(one) for one in self.changes]}
 
 
+@checked
 def read_claims(source: Path | str | Mapping[str, Any] | Sequence[Any] | Claim | ClaimFile) -> ClaimFile:
     """Claims from a YAML file, from its content, or from objects.
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from howsure.arguments import checked
 from howsure.claims.checking import choices_of
 from howsure.claims.claim_files import Claim, ClaimFile
 from howsure.claims.multiverse import assess
@@ -142,6 +143,7 @@ def simulate_runs(
     )
 
 
+@checked
 def claim_errors(
     n_simulations: int = 200,
     *,

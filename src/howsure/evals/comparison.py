@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
 from howsure.evals.item_means import ALL, GROUPS, Items, items_of
@@ -313,6 +314,7 @@ class Comparison(Result):
         return {"compare": draw_comparison(self)} | pareto
 
 
+@checked
 def compare(
     attempts: Attempts | Source,
     a: Spec | None = None,

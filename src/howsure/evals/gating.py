@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import Items, items_of
@@ -227,6 +228,7 @@ class GateSuite:
     margin: float | None = None
 
 
+@checked
 def gate(
     base: Attempts | Source,
     candidate: Attempts | Source,

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.results import Provenance, Result
 from howsure.stats.coverage import CoverageRow, coverage_table
 
@@ -39,6 +40,7 @@ class IntervalCoverage(Result):
         return {"coverage": pl.DataFrame([vars(row) for row in self.rows], infer_schema_length=None)}
 
 
+@checked
 def coverage(
     *,
     n_simulations: int = 2000,

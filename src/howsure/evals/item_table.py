@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.evals.item_means import Items, items_of
 from howsure.evals.variants import pooling_notes
@@ -105,6 +106,7 @@ class ItemTable(Result):
         return charts
 
 
+@checked
 def items(
     attempts: Attempts | Source,
     a: str | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
 from howsure.evals.comparison import paired_test
@@ -189,6 +190,7 @@ class _Board:
     p_alone: float | None = None
 
 
+@checked
 def leaderboard(
     table: Attempts | Scores | Source,
     *,

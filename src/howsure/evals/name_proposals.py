@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from howsure import sources
+from howsure.arguments import checked
 from howsure.tables import Table
 from howsure.tables.spellings import Merge, names_in, propose
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["names"]
 
 
+@checked
 def names(inputs: Table | Source | Sequence[Table], **options: Any) -> list[Merge]:
     """Names of models and benchmarks that may be the same, each with the reason. Nothing is merged.
 

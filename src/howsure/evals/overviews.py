@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate, stated
 from howsure.evals.comparison import Comparison, Difference, compare
@@ -333,6 +334,7 @@ class LogOverview(Result):
         return claims | {"summary": self.means.chart()}
 
 
+@checked
 def overview(
     attempts: Attempts | Source,
     *,

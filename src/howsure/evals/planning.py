@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
@@ -164,6 +165,7 @@ class PowerPlan(Result):
         return power_of(self.effect, n_items, _with_epochs(self.design, epochs), level=self.level)
 
 
+@checked
 def power(
     pilot: Attempts | Source | Pilot | PairedDesign | None = None,
     *,

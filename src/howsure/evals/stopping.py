@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
@@ -332,6 +333,7 @@ class Watch(Result):
         return any(run.status == "started" for run in self.runs)
 
 
+@checked
 def watch(
     folder: str | Path,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, GROUPS, Items, groups_of, items_of
@@ -96,6 +97,7 @@ class Summary(Result):
         return {"summary": draw_summary(self)}
 
 
+@checked
 def summary(
     attempts: Attempts | Source,
     *,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.horizon.task_bank import Instance
 from howsure.people.questions import readings
@@ -114,6 +115,7 @@ def failure_mode(instance: Instance, text: str) -> str | None:
     )
 
 
+@checked
 def compare_failures(attempts: Attempts | Source, *, level: float = 0.95) -> FailureModes:
     """How often each mode of failure occurs among the wrong answers of each model and of novices.
 

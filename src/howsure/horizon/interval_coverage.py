@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
@@ -269,6 +270,7 @@ class HorizonCoverage(Result):
         return {"horizon_coverage": self.rows}
 
 
+@checked
 def coverage(
     of: str = "time",
     *,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.horizon.asking.task_runs import TaskRun
 from howsure.horizon.novices.answers import Novices
@@ -87,6 +88,7 @@ def make_review_pages(
     return {name: _page(name, review[order]) for name, order in orders.items()}
 
 
+@checked
 def write_review_pages(
     found: Reviewed | str | os.PathLike[str],
     path: str | os.PathLike[str],
@@ -116,6 +118,7 @@ def write_review_pages(
     return [page.save(out / f"{name}.html" if name else out) for name, page in made.items()]
 
 
+@checked
 def add_reviews(
     found: Reviewed | str | os.PathLike[str],
     reviews: Source | Sequence[str | os.PathLike[str]],

@@ -16,6 +16,7 @@ import polars as pl
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.estimator import SharedTasks, verification_by_domain
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
@@ -197,6 +198,7 @@ class SimulatedRuns(Result):
         return {"runs.jsonl": self.frame}
 
 
+@checked
 def simulate(
     suite: Suite | None = None,
     *,

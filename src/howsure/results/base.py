@@ -175,6 +175,11 @@ class Result:
             raise InputError(f"{where}: is a {type(result).__name__}, not a {cls.__name__}.")
         return result
 
+    @classmethod
+    def loaded(cls, given: Self | str | os.PathLike[str]) -> Self:
+        """A result as it is, or the one that was saved to this folder: what functions that start from a result accept."""
+        return cls.load(given) if isinstance(given, str | os.PathLike) else given
+
     def equals(self, other: object) -> bool:
         """Whether both have the same type and exactly the same values; NaN equals NaN."""
         return is_equal(self, other)

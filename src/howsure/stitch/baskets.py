@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.stitch.cleaning import listed
@@ -69,8 +70,13 @@ class DomainIndices(Result):
         return {"domains": draw_domains(self)}
 
 
+@checked
 def domains(
-    scale: Scale, baskets: Baskets | str | os.PathLike[str] | None = None, *, min_benchmarks: int = 2, seed: int = 0
+    scale: Scale | str | os.PathLike[str],
+    baskets: Baskets | str | os.PathLike[str] | None = None,
+    *,
+    min_benchmarks: int = 2,
+    seed: int = 0,
 ) -> DomainIndices:
     """Capabilities of the scale's models from the benchmarks of each domain alone.
 
@@ -80,7 +86,7 @@ def domains(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale.
     baskets : mapping or path, optional
         Domains with their benchmarks, or a YAML file of the same form; weights say how much a benchmark counts beside its precision. By default Epoch's benchmarks by
@@ -97,6 +103,7 @@ def domains(
     OptionError
         If a weight is not a positive number, or a name in a given basket is not on the scale.
     """
+    scale = Scale.loaded(scale)
     if min_benchmarks < 1:
         raise OptionError(f"min_benchmarks is {min_benchmarks}; it must be at least 1.")
     is_given = baskets is not None

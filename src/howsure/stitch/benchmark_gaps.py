@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
@@ -90,7 +92,8 @@ class BenchmarkGaps(Result):
         return {"gaps": draw_gaps(self)}
 
 
-def gaps(scale: Scale, *, n_models: int = 10) -> BenchmarkGaps:
+@checked
+def gaps(scale: Scale | str | os.PathLike[str], *, n_models: int = 10) -> BenchmarkGaps:
     r"""Where benchmarks are missing, and which to add.
 
     .. math:: \mathrm{sd}(c) = \Big(\sum_b \frac{(s_b\, a_b\, p_b (1 - p_b))^2}{\mathrm{Var}(y_b)}\Big)^{-1/2}
@@ -100,11 +103,12 @@ def gaps(scale: Scale, *, n_models: int = 10) -> BenchmarkGaps:
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale.
     n_models : int
         How many of the best models count as the frontier.
     """
+    scale = Scale.loaded(scale)
     if not 1 <= n_models <= len(scale.models):
         raise OptionError(f"n_models is {n_models}; choose from 1 to {len(scale.models)}, the number of models.")
     of, capability = scale.estimate, scale.estimate.capability

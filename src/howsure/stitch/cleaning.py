@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.stitch.model.fits import LEAST_SD
 from howsure.stitch.model.problem import Problem, family_of
@@ -34,6 +35,7 @@ _EARLIEST = datetime.date(1950, 1, 1)
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
 
 
+@checked
 def prepare_scores(
     scores: Scores,
     *,
@@ -76,7 +78,7 @@ def prepare_scores(
     frame = _without_overlaps(frame, notes, keep=keep_overlaps)
     frame = _covered(frame, min_benchmarks, notes)
     if since:
-        frame = _recent(frame, _day(since), notes)
+        frame = _recent(frame, as_date(since, "since"), notes)
     problem = Problem.of(_single(frame, duplicates, notes), notes)
     problem.refuse_too_little()
     return problem
@@ -367,13 +369,6 @@ def _recent(frame: pl.DataFrame, since: datetime.date, notes: list[str]) -> pl.D
     notes += [f"{older:,} models were excluded: before {since}."] if older else []
     notes += [f"{undated:,} models were excluded: no date, and since is set."] if undated else []
     return left
-
-
-def _day(since: str | datetime.date) -> datetime.date:
-    try:
-        return since if isinstance(since, datetime.date) else datetime.date.fromisoformat(since)
-    except ValueError:
-        raise OptionError(f"since {since!r} is not a date. Write it as 2024-01-31.") from None
 
 
 def _single(frame: pl.DataFrame, policy: Duplicates, notes: list[str]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.results import Provenance, Result, plain
 from howsure.stitch.model.problem import LinkedGroup, find_parts
 from howsure.tables import Scores
@@ -112,6 +113,7 @@ class Exploration(Result):
         return drawn | ({"months": draw_months(self)} if len(self.months) else {})
 
 
+@checked
 def explore(scores: Source | Scores) -> Exploration:
     """Counts, coverage, overlap, release months, duplicates, and whether scores link all models and benchmarks.
 

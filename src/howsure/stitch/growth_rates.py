@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.results import Provenance, Result, columns_of
 from howsure.stitch.forecasting.frontier import Dated, fit_trend
@@ -87,6 +88,7 @@ class GrowthRates(Result):
         return [growth_section(self)]
 
 
+@checked
 def growth(
     scores: Source | Scores,
     *,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
@@ -73,6 +74,7 @@ class CapabilityCoverage(Result):
         return {"coverage": self.rows}
 
 
+@checked
 def coverage(
     n_simulations: int = 100,
     *,

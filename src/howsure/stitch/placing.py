@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
@@ -105,8 +107,13 @@ class NextBenchmark(Result):
         return {"next": self.benchmarks, "next_together": self.together}
 
 
+@checked
 def score(
-    scale: Scale, scores: Source | Scores, *, weights: Mapping[str, float] | None = None, seed: int = 0
+    scale: Scale | str | os.PathLike[str],
+    scores: Source | Scores,
+    *,
+    weights: Mapping[str, float] | None = None,
+    seed: int = 0,
 ) -> PlacedModels:
     """Capabilities of the models of a new table, with the benchmarks as they are; best first.
 
@@ -116,7 +123,7 @@ def score(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale; its level is that of the intervals.
     scores : Scores, frame or path
         Scores of new models, one row per model and benchmark.
@@ -125,6 +132,7 @@ def score(
     seed : int
         The same seed gives the same numbers.
     """
+    scale = Scale.loaded(scale)
     scores = Scores.of(scores)
     models, problem, theta = place(scale, scores, weights=weights, seed=seed)
     at = problem.rows(1 if scale.estimate.trait is None else 2).layout
@@ -202,7 +210,8 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
     return Scores(frame.with_columns(part_of=pl.coalesce(*stated, whole)), notes=(*scores.notes, *notes))
 
 
-def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> NextBenchmark:
+@checked
+def next_benchmark(scale: Scale | str | os.PathLike[str], model: str | None = None, *, n: int = 5) -> NextBenchmark:
     r"""How much information a score on each missing benchmark would give about a model's capability, and which ``n`` of them together predict its other scores best.
 
     .. math:: I_b = \frac{(s_b\, a_b\, p (1 - p))^2}{\mathrm{Var}(y_b) + \mathrm{Var}(\hat y_b)}, \qquad
@@ -214,13 +223,14 @@ def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> Nex
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale.
     model : str, optional
         A model on it; without it a new model of the latest date, without scores and of no known organisation.
     n : int
         How many benchmarks the set has.
     """
+    scale = Scale.loaded(scale)
     if n < 1:
         raise OptionError(f"n is {n}; choose at least 1 benchmark.")
     problem, solution, frame = scale.problem, solve_again(scale)[0], information_frame(scale, model)

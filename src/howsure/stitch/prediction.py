@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from howsure.arguments import checked
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import normal_quantile, t_quantile
 from howsure.stitch.model.problem import Floats, Ints
@@ -49,8 +51,11 @@ class Predictions(Result):
         return {"predictions": self.scores}
 
 
+@checked
 def predict(
-    scale: Scale, models: str | Sequence[str] | None = None, benchmarks: str | Sequence[str] | None = None
+    scale: Scale | str | os.PathLike[str],
+    models: str | Sequence[str] | None = None,
+    benchmarks: str | Sequence[str] | None = None,
 ) -> Predictions:
     """Expected scores of models on benchmarks, with a confidence interval and a prediction interval.
 
@@ -63,7 +68,7 @@ def predict(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale; its level is that of the intervals.
     models : str or sequence of str, optional
         Models of the scale; by default all.
@@ -80,6 +85,7 @@ def predict(
     OptionError
         If the scale has no model or no benchmark of a given name.
     """
+    scale = Scale.loaded(scale)
     chosen_models = scale.problem.models if models is None else _names(models)
     chosen_benchmarks = scale.problem.benchmarks if benchmarks is None else _names(benchmarks)
     m = np.repeat([scale.problem.model_at(name) for name in chosen_models], len(chosen_benchmarks)).astype(np.int64)

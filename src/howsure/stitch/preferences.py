@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,6 +14,7 @@ import polars as pl
 from scipy.optimize import minimize
 from scipy.special import ndtri
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of, plain
@@ -149,9 +151,10 @@ class JointScale:
         return pl.DataFrame({"capability": x, "strength": middle, **ends})
 
 
+@checked
 def votes(
     votes: Source | Votes,
-    scale: Scale | None = None,
+    scale: Scale | str | os.PathLike[str] | None = None,
     *,
     position: bool = True,
     covariates: Sequence[str] = (),
@@ -169,7 +172,7 @@ def votes(
     ----------
     votes : Votes, frame or path
         One row per vote.
-    scale : Scale, optional
+    scale : Scale or path, optional
         A capability scale: votes are then one more source of information about capability (`join_votes`).
     position : bool
         Whether to estimate the advantage of being shown as A.
@@ -185,6 +188,7 @@ def votes(
     seed : int
         The same seed gives the same numbers.
     """
+    scale = None if scale is None else Scale.loaded(scale)
     check_level(level)
     table = Votes.of(votes)
     if cluster not in ("voter", "item", "none"):
@@ -360,6 +364,7 @@ def _updated(
     return np.mean(middles, axis=0), np.sqrt(np.mean(variances, axis=0) + np.var(middles, axis=0))
 
 
+@checked
 def simulate_votes(
     strengths: Mapping[str, float],
     n_votes: int = 1000,

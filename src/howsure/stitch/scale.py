@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
@@ -284,6 +285,7 @@ class Scale(Result):
         return draw_scale(self)
 
 
+@checked
 def fit(
     scores: Source | Scores,
     *,

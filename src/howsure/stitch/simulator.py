@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv, expit, ndtr
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.stitch.model.problem import Bools, Floats, Ints, Problem, find_parts
@@ -78,6 +79,7 @@ class SimulatedScores(Result):
         return {"scores": self.scores.frame, "true_models": self.models, "true_benchmarks": self.benchmarks}
 
 
+@checked
 def simulate(
     *,
     n_models: int = 80,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.results import Provenance, Result, plain
 from howsure.stitch.cleaning import listed
 from howsure.stitch.placing import capabilities_on
@@ -97,8 +99,9 @@ class ScaleUpdate(Result):
         return {"update": draw_update(self)} if self.moved.height else {}
 
 
+@checked
 def update(
-    old: Scale,
+    old: Scale | str | os.PathLike[str],
     scores: Source | Scores,
     *,
     n_replicates: int | None = None,
@@ -112,7 +115,7 @@ def update(
 
     Parameters
     ----------
-    old : Scale
+    old : Scale or path
         The scale so far; its preset, anchor and other settings are used again.
     scores : Scores, frame or path
         The whole new table, for example a newer zip.
@@ -123,6 +126,7 @@ def update(
     progress : callable, optional
         Is called with the number of refits done and their total.
     """
+    old = Scale.loaded(old)
     table = Scores.of(scores)
     options, lost = _options(old, table)
     drawn = (len(old.replicates) if old.replicates is not None else 0) if n_replicates is None else n_replicates

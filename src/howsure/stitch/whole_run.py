@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from howsure.arguments import checked
 from howsure.errors import HowsureError
 from howsure.estimates import stated
 from howsure.stitch.baskets import domains
@@ -49,6 +50,7 @@ class WholeRun(dict[str, "Result"]):
         return [_SENTENCES[name](result) for name, result in self.items() if name in _SENTENCES]
 
 
+@checked
 def run_all(
     scores: Source | Scores,
     *,

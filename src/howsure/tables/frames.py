@@ -64,6 +64,7 @@ __all__ = [
     "expand",
     "format_of",
     "format_to_write",
+    "is_frame",
     "json_lines",
     "parts_of",
     "text_table",
@@ -433,7 +434,7 @@ def _told(value: Any) -> str:
 def _frame(rows: Rows) -> pl.LazyFrame:
     if isinstance(rows, pl.DataFrame | pl.LazyFrame):
         return rows.lazy()
-    module = type(rows).__module__.partition(".")[0]
+    module = type(rows).__module__.partition(".")[0] if is_frame(rows) else ""
     try:
         if module == "pandas":
             return pl.from_pandas(rows).lazy()
@@ -562,3 +563,9 @@ def _gzip(data: bytes) -> bytes:
     import gzip
 
     return gzip.compress(data, mtime=0)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether this is one table: a frame of polars, pandas or pyarrow, or a `howsure.tables.Table`; a single column is none."""
+    module = type(value).__module__.partition(".")[0]
+    return hasattr(value, {"pandas": "columns", "pyarrow": "schema"}.get(module, "lazy"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
@@ -202,6 +203,7 @@ def _accuracy_rows(by_length: list[tuple[int, int, Estimate]]) -> list[dict[str,
     return [{"length": length, "n_calls": n, **columns_of(accuracy=share)} for length, n, share in by_length]
 
 
+@checked
 def find_median_length(
     model: str,
     *,

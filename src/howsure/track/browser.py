@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.people import (
     BuiltPage,
@@ -34,6 +35,7 @@ PRACTICE_SEED, PRACTICE_LENGTH = SAMPLES, 6  # no sequence of the eval is given 
 _INSTRUMENT = "track"
 
 
+@checked
 def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: Setting | None = None) -> BuiltPage:
     """A page on which a person practises once, with feedback after each answer, and then plays `n_games`.
 
@@ -75,6 +77,7 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
     return build_page(Page(instrument=_INSTRUMENT, title="Track the Stat", screens=screens, settings=told))
 
 
+@checked
 def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str | os.PathLike[str]]) -> Samples:
     """The games that people sent back from a page, scored again; the practice round is excluded.
 

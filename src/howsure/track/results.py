@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howsure.arguments import checked
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats.means import clustered_mean
@@ -313,6 +314,7 @@ class TrackResult(Result):
         } | by_reasoning
 
 
+@checked
 def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
     """Correct answers of each player before the first error, from games in files or folders.
 
@@ -331,6 +333,7 @@ def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0)
     return measure(read_samples(games) if is_files else Samples.of(games), level=level, seed=seed)  # type: ignore[arg-type]
 
 
+@checked
 def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
     """Every player, solver and board measured.
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.track.game.prompts import for_people, turn_message
@@ -82,6 +83,7 @@ class Paused:
         return referee
 
 
+@checked
 def play_human(
     name: str,
     variant: str,

@@ -22,6 +22,7 @@ import polars as pl
 from scipy.special import gammaincinv
 
 from howsure._version import __version__
+from howsure.arguments import checked
 from howsure.charts.page import policy, style
 from howsure.errors import OptionError
 from howsure.evals.item_table import viewer_address
@@ -87,6 +88,7 @@ class Explorer:
         )
 
 
+@checked
 def explore(
     attempts: Attempts | Source,
     *,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.asking.replies import (
@@ -25,7 +26,7 @@ from howsure.horizon.asking.replies import (
     worked_examples,
 )
 from howsure.horizon.novices.answers import Written, review_item, review_scores, review_table
-from howsure.horizon.task_bank import Task
+from howsure.horizon.task_bank import Task, read_tasks
 from howsure.horizon.task_bank.suite import instance_seed, sample_id
 from howsure.people.blinding import new_salt
 from howsure.people.packet import write_private
@@ -151,8 +152,9 @@ class TaskRun(Result):
         return {"runs.jsonl": to_name(self.attempts) if "attempts" in self.tables else None}
 
 
+@checked
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Sequence[Task] | str | os.PathLike[str],
     model: str,
     *,
     out: str | os.PathLike[str],
@@ -171,8 +173,8 @@ def run_tasks(
 
     Parameters
     ----------
-    tasks : Sequence[Task]
-        The tasks.
+    tasks : Sequence[Task] or path
+        The tasks, or the file that has them.
     model : str
         ``provider/name``, as Inspect spells it.
     out : str or path
@@ -195,6 +197,7 @@ def run_tasks(
     **asking
         Further settings of `howsure.running.Asking`: ``base_url``, ``config``, ``max_samples``, ….
     """
+    tasks = read_tasks(tasks)
     counts = (shots,) if isinstance(shots, int) else tuple(shots)
     if attempts < 1 or not tasks or min(counts, default=-1) < 0:
         raise OptionError("A run needs at least 1 task and 1 attempt, and 0 or more shots.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.horizon.attempt_horizon.horizons import AttemptHorizons
 from howsure.results import Provenance, Result, columns_of
@@ -74,20 +76,24 @@ class BenchmarkOrder(Result):
         return {"benchmarks": chart}
 
 
-def compare_benchmarks(horizons: AttemptHorizons, scores: Scores | Source, *, level: float = 0.95) -> BenchmarkOrder:
+@checked
+def compare_benchmarks(
+    horizons: AttemptHorizons | str | os.PathLike[str], scores: Scores | Source, *, level: float = 0.95
+) -> BenchmarkOrder:
     """Where NAME's order of models differs from that of other benchmarks, and in which domains.
 
     On the same tasks the order of horizons is the order of success rates, so models beyond the novices' attempts are included.
 
     Parameters
     ----------
-    horizons : AttemptHorizons
+    horizons : AttemptHorizons or path
         What `howsure horizon attempts` found.
     scores : Scores or frame
         Scores of the same models on other benchmarks; several of one model on a benchmark are averaged.
     level : float
         Coverage of the intervals.
     """
+    horizons = AttemptHorizons.loaded(horizons)
     table = Scores.of(scores)
     success = _success(horizons)
     others = table.frame.group_by("benchmark", "model").agg(pl.col("score").mean()).sort("benchmark", "model")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.asking.replies import practice_of
@@ -251,6 +252,7 @@ class HorizonSettings:
         check_level(self.level)
 
 
+@checked
 def attempt_horizons(
     attempts: Attempts | Source,
     *,

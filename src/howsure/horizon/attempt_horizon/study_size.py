@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model, matching
@@ -107,6 +108,7 @@ class StudySize(Result):
         return {"size": draw_size(self)}
 
 
+@checked
 def size_study(
     *,
     horizon: float = 3.0,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.estimates import Estimate
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
@@ -108,6 +109,7 @@ class Attrition(Result):
         return {"attrition": draw_attrition(self)}
 
 
+@checked
 def measure_attrition(counts: NoviceCounts, *, level: float = 0.95, seed: int = 0) -> Attrition:
     """Compare the first attempts of those who leave early and those who stay, with a bootstrap over learners.
 

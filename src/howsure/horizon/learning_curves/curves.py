@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, State
@@ -175,6 +176,7 @@ class LearningCurves(Result):
         return drawn | self.attrition.charts()
 
 
+@checked
 def fit_curves(
     attempts: Attempts | Source,
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.compiled import kernel
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -104,6 +105,7 @@ class HeldOutLearners(Result):
         return {"learners": draw_learners(self)}
 
 
+@checked
 def crossvalidate_learners(
     attempts: Attempts | Source,
     *,

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
@@ -95,6 +96,7 @@ class SkillTransfer(Result):
         return {"transfer": chart}
 
 
+@checked
 def measure_transfer(
     attempts: Attempts | Source, *, skill: str = "domain", order: str = "position", level: float = 0.95
 ) -> SkillTransfer:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.horizon.asking.replies import to_name
 from howsure.horizon.failure_modes import failure_mode
@@ -109,6 +110,7 @@ class Novices(Result):
         return {"runs.jsonl": to_name(self.attempts) if len(self.rows) else None}
 
 
+@checked
 def collect_novices(
     pages: str | os.PathLike[str],
     files: Iterable[str | os.PathLike[str]],

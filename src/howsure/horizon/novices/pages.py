@@ -17,8 +17,9 @@ from typing import ClassVar, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
-from howsure.horizon.task_bank import Task
+from howsure.horizon.task_bank import Task, read_tasks
 from howsure.horizon.task_bank.suite import instance_seed
 from howsure.people import (
     BuiltPage,
@@ -189,8 +190,9 @@ class NovicePages(Result):
         return cls.of({page.page.rater: page for page in built}, NovicesKey.read(key_beside(where)))
 
 
+@checked
 def make_pages(
-    tasks: Sequence[Task],
+    tasks: Sequence[Task] | str | os.PathLike[str],
     *,
     n_tasks: int = 5,
     n_attempts: int = 10,
@@ -208,8 +210,8 @@ def make_pages(
 
     Parameters
     ----------
-    tasks : Sequence[Task]
-        The tasks to choose from.
+    tasks : Sequence[Task] or path
+        The tasks to choose from, or the file that has them.
     n_tasks : int
         Tasks per learner.
     n_attempts : int
@@ -229,6 +231,7 @@ def make_pages(
     progress : Callable[[int, int], None] | None
         Called with the number of steps done and the total.
     """
+    tasks = read_tasks(tasks)
     if not (
         1 <= n_attempts <= MOST_ATTEMPTS and 1 <= n_tasks <= MOST_TASKS and (n_learners is None or n_learners >= 1)
     ):

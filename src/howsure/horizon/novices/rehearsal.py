@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from howsure.arguments import checked
 from howsure.horizon.novices.pages import NovicePages, PlacedTask
 from howsure.horizon.simulator import Suite, suite_of
 from howsure.horizon.task_bank import Instance, Task
@@ -26,6 +27,7 @@ _SPREAD = 0.5  # standard deviation of the logarithm of seconds
 _GIVES_UP = 0.3  # probability after a wrong answer on a timed page
 
 
+@checked
 def fill_in_pages(
     pages: NovicePages | str | os.PathLike[str],
     folder: str | os.PathLike[str],

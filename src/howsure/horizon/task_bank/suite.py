@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError, closest
 from howsure.horizon.task_bank.base import Task
 from howsure.horizon.task_bank.registry import DOMAINS, families
@@ -22,6 +23,7 @@ _HEAD = """\
 """
 
 
+@checked
 def make_tasks(n: int = 100, *, domains: Sequence[str] = DOMAINS) -> tuple[Task, ...]:
     """A suite of `n` tasks, equally many per domain, with difficulties spread evenly from easy to hard in each.
 
@@ -43,6 +45,7 @@ def make_tasks(n: int = 100, *, domains: Sequence[str] = DOMAINS) -> tuple[Task,
     return tuple(task for domain, share in zip(domains, shares, strict=True) for task in _spread(domain, share))
 
 
+@checked
 def write_tasks(tasks: Sequence[Task], path: str | os.PathLike[str]) -> Path:
     """Write a suite as YAML that `read_tasks` accepts.
 
@@ -59,14 +62,17 @@ def write_tasks(tasks: Sequence[Task], path: str | os.PathLike[str]) -> Path:
     return write_atomic(path, _HEAD + held)
 
 
-def read_tasks(path: str | os.PathLike[str]) -> tuple[Task, ...]:
-    """The tasks of a YAML file: a list, or a list under ``tasks``. An error message names line and field.
+@checked
+def read_tasks(path: Sequence[Task] | str | os.PathLike[str]) -> tuple[Task, ...]:
+    """The tasks of a YAML file: a list, or a list under ``tasks``. An error message names line and field. Tasks are returned as they are.
 
     Parameters
     ----------
     path : str or path
         The file.
     """
+    if not isinstance(path, str | os.PathLike):
+        return tuple(path)
     file = Path(path)
     nodes = list(_entries(file, read_yaml(file, is_text=True).tree))
     if not nodes:

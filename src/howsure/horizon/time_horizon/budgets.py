@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import SpendingCells, check_success_rates, model_counts
 from howsure.horizon.time_horizon.curves import censored_horizon, fit_curves, horizon, robust_ends, timed
@@ -87,6 +88,7 @@ class BudgetHorizons(Result):
         return draw_budgets(self)
 
 
+@checked
 def budget_horizons(
     runs: Attempts | Source,
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.time_horizon.horizons import TimeHorizons
@@ -96,6 +97,7 @@ class HorizonComparison(Result):
         return draw_comparison(self)
 
 
+@checked
 def compare_horizons(horizons: TimeHorizons | str | os.PathLike[str], a: str, b: str) -> HorizonComparison:
     """The ratio of two models' time horizons over the same replicates, and the probability that A's is longer.
 
@@ -106,7 +108,7 @@ def compare_horizons(horizons: TimeHorizons | str | os.PathLike[str], a: str, b:
     a, b : str
         Two models.
     """
-    found = horizons if isinstance(horizons, TimeHorizons) else TimeHorizons.load(horizons)
+    found = TimeHorizons.loaded(horizons)
     if found.drawn is None:
         raise OptionError("These horizons have no replicates to compare over. Estimate them with n_replicates above 0.")
     counts = found.data.counts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.time_horizon.horizons import TimeHorizons, domain_horizons
@@ -127,12 +128,13 @@ class HorizonTrend(Result):
         return draw_trend(self)
 
 
+@checked
 def fit_horizon_trend(
     horizons: DatedHorizons | TimeHorizons | One,
-    releases: Mapping[str, datetime.date] | None = None,
+    releases: Mapping[str, str | datetime.date] | One | None = None,
     *,
     success_rate: float = 0.5,
-    since: datetime.date | None = None,
+    since: str | datetime.date | None = None,
     by: str | None = None,
     level: float = 0.95,
 ) -> HorizonTrend:
@@ -142,17 +144,18 @@ def fit_horizon_trend(
     ----------
     horizons : DatedHorizons, TimeHorizons, frame or path
         What `dated_horizons` returned, or anything that it reads.
-    releases : mapping, optional
+    releases : mapping, frame or path, optional
         Release dates by model, where `horizons` has none.
     success_rate : float
         The success rate of the horizons, between 0 and 1; that of `horizons` where they are dated already.
-    since : date, optional
+    since : date or str, optional
         Models released earlier are excluded from the line.
     by : str, optional
         ``domain``: also a trend of the horizons on each domain's tasks, and the differences between domains. This needs a result of `time_horizons` with logistic curves, or its folder.
     level : float
         Coverage of the intervals.
     """
+    since = None if since is None else as_date(since, "since")
     check_level(level)
     by_domain = {}
     if by is not None:
@@ -228,7 +231,7 @@ def _with_domains(horizons: DatedHorizons | TimeHorizons | One) -> TimeHorizons:
 
 def _domain_fits(
     horizons: TimeHorizons,
-    releases: Mapping[str, datetime.date] | None,
+    releases: Mapping[str, str | datetime.date] | One | None,
     success_rate: float,
     since: datetime.date | None,
     level: float,

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.time_horizon.horizons import TimeHorizons
@@ -135,13 +136,14 @@ def parse_length(text: str) -> float:
     return found
 
 
+@checked
 def forecast_horizons(
     horizons: DatedHorizons | TimeHorizons | One,
-    releases: Mapping[str, datetime.date] | None = None,
+    releases: Mapping[str, str | datetime.date] | One | None = None,
     *,
     targets: Sequence[float] = (10_020.0,),
     success_rate: float = 0.5,
-    since: datetime.date | None = None,
+    since: str | datetime.date | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> HorizonForecast:
@@ -151,13 +153,13 @@ def forecast_horizons(
     ----------
     horizons : DatedHorizons, TimeHorizons, frame or path
         As in `fit_horizon_trend`.
-    releases : mapping, optional
+    releases : mapping, frame or path, optional
         Release dates by model, where `horizons` has none.
     targets : sequence of float
         Minutes; 10,020 is a working month (167 hours).
     success_rate : float
         The success rate of the horizons, between 0 and 1.
-    since : date, optional
+    since : date or str, optional
         Models released earlier are excluded.
     level : float
         Coverage of the intervals.
@@ -169,6 +171,7 @@ def forecast_horizons(
     HorizonForecast
         The interval of a date has the scatter around each shape, the errors of the horizons, and the choice of the shape. It assumes that one of the shapes goes on.
     """
+    since = None if since is None else as_date(since, "since")
     check_level(level)
     if not targets or not all(0 < target < math.inf for target in targets):
         raise OptionError("targets: give lengths above 0 minutes.")

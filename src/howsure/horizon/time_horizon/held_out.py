@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts, model_counts, with_covariates
@@ -67,6 +68,7 @@ class HeldOutRuns(Result):
         return held_out_sections(self)
 
 
+@checked
 def crossvalidate(
     runs: Attempts | ModelCounts | Source,
     *,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import (
@@ -294,6 +295,7 @@ class TimeHorizons(Result):
         return {"replicates.parquet": None if self.drawn is None else self.replicates()}
 
 
+@checked
 def time_horizons(
     runs: Attempts | ModelCounts | Source,
     *,

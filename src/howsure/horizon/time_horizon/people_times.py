@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtri, expit, logit
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
@@ -49,6 +50,7 @@ class HumanTimes:
     notes: tuple[str, ...]
 
 
+@checked
 def human_times(runs: Attempts | Source, *, level: float = 0.95) -> HumanTimes:
     """How long people took for each task, from their attempts.
 
@@ -209,6 +211,7 @@ class BaselinePlan(Result):
         return baseline_sections(self)
 
 
+@checked
 def plan_baselines(
     runs: Attempts | Source,
     *,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from howsure.arguments import as_date, checked
 from howsure.errors import InputError
 from howsure.horizon.run_counts import check_success_rates
 from howsure.horizon.time_horizon.horizons import TimeHorizons
@@ -58,9 +59,10 @@ class DatedHorizons:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+@checked
 def dated_horizons(
     source: TimeHorizons | One,
-    releases: Mapping[str, datetime.date] | None = None,
+    releases: Mapping[str, str | datetime.date] | One | None = None,
     *,
     success_rate: float = 0.5,
 ) -> DatedHorizons:
@@ -71,18 +73,19 @@ def dated_horizons(
     source : TimeHorizons, frame or path
         A result of `time_horizons` or the folder it was saved to, a table (model, minutes and, if known, minutes_low, minutes_high,
         success_rate, released), or METR's YAML file.
-    releases : mapping, optional
-        Release dates by model, where the source has none.
+    releases : mapping, frame or path, optional
+        Release dates by model, where the source has none; see `read_releases`.
     success_rate : float
         Between 0 and 1.
     """
     check_success_rates((success_rate,))
+    dates = {} if releases is None else read_releases(releases)
     if isinstance(source, TimeHorizons):
-        return _of_fit(source, releases or {}, success_rate)
+        return _of_fit(source, dates, success_rate)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.is_dir():
-            return _of_fit(TimeHorizons.load(path), releases or {}, success_rate)
+            return _of_fit(TimeHorizons.load(path), dates, success_rate)
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
         rows = _read_yaml(path, success_rate) if is_yaml else _read_table(path, success_rate)
         where, content = str(path), read_bytes(path)
@@ -90,7 +93,7 @@ def dated_horizons(
         rows = _read_table(source, success_rate)
         where, content = _FRAME, json_text(plain(rows)).encode()
     digest = hashlib.sha256(content).hexdigest()[:16]
-    frame, notes = _dated(rows, releases or {}, where)
+    frame, notes = _dated(rows, dates, where)
     bare = np.empty((0, len(frame)))
     return from_intervals(DatedHorizons(frame, bare, bare, success_rate, math.inf, digest, None, tuple(notes)))
 
@@ -102,15 +105,18 @@ def from_intervals(horizons: DatedHorizons) -> DatedHorizons:
     return replace(horizons, drawn=drawn, edges=edges, df=math.inf, notes=(*horizons.notes, told))
 
 
-def read_releases(path: str | Path) -> dict[str, datetime.date]:
-    """Release dates by model, from a table with the columns model and released, or from METR's YAML file of release dates."""
+def read_releases(releases: Mapping[str, str | datetime.date] | One) -> dict[str, datetime.date]:
+    """Release dates by model: from dates or texts such as 2024-12-05, from a table with the columns model and released, or from METR's YAML file of release dates."""
+    if isinstance(releases, Mapping):
+        return {model: as_date(day, f"releases[{model!r}]") for model, day in releases.items()}
+    path = releases if isinstance(releases, str | os.PathLike) else "releases"
     if Path(path).suffix.lower() in (".yaml", ".yml"):
         held = read_yaml(Path(path)).value
         listed = held.get("date", held) if isinstance(held, dict) else None
         if not isinstance(listed, dict) or not all(isinstance(day, datetime.date) for day in listed.values()):
             raise InputError(f"{path}: not release dates by model. Write lines such as o1: 2024-12-05 below date:.")
         return {str(model): day for model, day in listed.items()}
-    part, frame = _table(path)
+    part, frame = _table(releases)
     column = next((name for name in _RELEASED if name in frame.columns), None)
     if column is None or "model" not in frame.columns:
         raise InputError(f"{path}: no columns model and released. Give one row per model, dates as 2025-01-31.")
@@ -215,7 +221,8 @@ def _read_table(source: One, success_rate: float) -> list[dict[str, Any]]:
 def _table(source: One) -> tuple[Part, pl.DataFrame]:
     parts = parts_of(source)
     if len(parts) != 1:
-        raise InputError(f"{source}: {len(parts)} files. Name one.")
+        where = source if isinstance(source, str | os.PathLike) else "The table"
+        raise InputError(f"{where}: {len(parts)} files. Name one.")
     part = parts[0].parsed()
     return part, part.collect(part.rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
@@ -97,7 +99,7 @@ class Forecast(Result):
         """
         if band not in _BANDS:
             raise OptionError.unknown("band", band, _BANDS)
-        year = years_of(_day(date, "date"))
+        year = years_of(as_date(date, "date"))
         if band == "frontier":
             rows = self.path.drop_nulls("frontier")
             years = np.array([years_of(day) for day in rows["date"]])
@@ -139,8 +141,9 @@ class Forecast(Result):
         return drawn | ({"validation": draw_validation(self)} if self.backtest.chosen else {})
 
 
+@checked
 def forecast(
-    scale: Scale,
+    scale: Scale | str | os.PathLike[str],
     *,
     top_n: int = 1,
     years: float = 3,
@@ -155,7 +158,7 @@ def forecast(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale whose models have dates.
     top_n : int
         The frontier: models that were among so many best on the day of their release.
@@ -174,10 +177,11 @@ def forecast(
     progress : callable, optional
         Is called with the number of refits done and their total.
     """
+    scale = Scale.loaded(scale)
     check_level(level)
     if not 0 < years <= 100:
         raise OptionError(f"years is {years:g}; forecast more than 0 and at most 100.")
-    dated, day = Dated.of(scale), _day(cutoff, "cutoff")
+    dated, day = Dated.of(scale), as_date(cutoff, "cutoff")
     trend = fit_trend(dated, top_n=top_n, level=level)
     path = _with_frontier(path_of(trend, dated, years), dated, level, seed)
     told = {
@@ -236,13 +240,6 @@ def _with_frontier(path: pl.DataFrame, dated: Dated, level: float, seed: int) ->
             columns[name][is_ahead] = values
     known = {"date": path["date"], "is_forecast": path["is_forecast"], **columns}
     return pl.DataFrame(known).with_columns(pl.col(pl.Float64).fill_nan(None)).hstack(path.drop("date", "is_forecast"))
-
-
-def _day(date: str | datetime.date, name: str) -> datetime.date:
-    try:
-        return date if isinstance(date, datetime.date) else datetime.date.fromisoformat(date)
-    except ValueError:
-        raise OptionError(f"{name} {date!r} is not a date. Write it as 2024-07-01.") from None
 
 
 def _month_ends(first: datetime.date, last: datetime.date) -> Iterator[datetime.date]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
@@ -114,8 +115,9 @@ class HorizonMap(Result):
         return {"horizon_map": draw_horizon_map(self)}
 
 
+@checked
 def map_horizons(
-    scale: Scale,
+    scale: Scale | str | os.PathLike[str],
     horizons: Source | Mapping[str, float],
     *,
     level: float = 0.95,
@@ -127,7 +129,7 @@ def map_horizons(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale.
     horizons : mapping, frame or path
         Columns model and minutes (or Epoch's Model version and Time horizon) and, if known, minutes_low and minutes_high.
@@ -140,6 +142,7 @@ def map_horizons(
     names : str or path, optional
         A file that says which names are the same model, as ``howsure names --save`` writes it. A note tells of others that may be.
     """
+    scale = Scale.loaded(scale)
     check_level(level)
     table, on_scale = read_horizons(horizons), pl.DataFrame({"model": scale.problem.models})
     on_scale = on_scale.with_columns(on_scale=pl.col("model"), place=pl.int_range(len(on_scale)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
 from howsure.results import Provenance, Result, columns_of
@@ -92,8 +93,9 @@ class Lags(Result):
         return drawn | ({"lags": draw_lags(self)} if len(self.lags) else {})
 
 
+@checked
 def lag(
-    scale: Scale,
+    scale: Scale | str | os.PathLike[str],
     groups: Source | Mapping[str, str] | None = None,
     *,
     by: str = "organisation",
@@ -111,7 +113,7 @@ def lag(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A scale whose models have dates.
     groups : mapping, frame or path, optional
         The group of each model, or of each organisation; a model of several ("Google DeepMind,Google") belongs to each of them. Epoch's zip or folder has the columns organisation, country and accessibility. Any other table has a column of models (model, model version, id) or organisations, and the column `by`. Without it,
@@ -130,6 +132,7 @@ def lag(
     InputError
         If fewer than two groups have three dated models.
     """
+    scale = Scale.loaded(scale)
     check_level(level)
     dated = Dated.of(scale)
     given = _labels(scale, dated, groups, by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
@@ -148,8 +150,9 @@ class Progress(Result):
         return {"scaling": draw_scaling(self), "efficiency": draw_efficiency(self), "gains": draw_gains(self)}
 
 
+@checked
 def progress(
-    scale: Scale,
+    scale: Scale | str | os.PathLike[str],
     compute: Source | Mapping[str, float] | None = None,
     *,
     exclude: Collection[str] = (),
@@ -164,7 +167,7 @@ def progress(
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         The capability scale.
     compute : Source | Mapping[str, float] | None
         Mapping, frame or file with the columns model, compute (FLOP) and, if known, family (models of one training recipe at different sizes); by default the scores' own column.
@@ -175,6 +178,7 @@ def progress(
     level : float
         Coverage of the intervals, between 0 and 1.
     """
+    scale = Scale.loaded(scale)
     check_level(level)
     distilled = frozenset[str]() if keep_distilled else scale.problem.distilled
     data = _collect(scale, compute, {*exclude, *distilled})

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from howsure.arguments import checked
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -148,6 +149,7 @@ class Robustness(Result):
         return {f"robustness_{name}": chart for name, chart in draw_robustness(self).items()}
 
 
+@checked
 def robustness(
     scores: Source | Scores,
     *,

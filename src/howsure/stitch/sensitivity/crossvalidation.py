@@ -11,6 +11,7 @@ import polars as pl
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, logit
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import hierarchical_weights, percentile
@@ -61,6 +62,7 @@ _FEWEST = 10  # held-out scores of a split
 _REPLICATES = 1000
 
 
+@checked
 def compare_models(
     problem: Problem,
     *,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import hierarchical_weights, percentile
@@ -68,6 +69,7 @@ class HeldOutScores(Result):
         return {"heldout_errors": self.errors, "heldout_coverage": self.coverage}
 
 
+@checked
 def validate(
     scores: Source | Scores,
     *,

@@ -8,6 +8,7 @@ for this beyond how much they usually differ.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +17,7 @@ import numpy as np
 import polars as pl
 from scipy.special import erfc, stdtr
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import t_quantile
@@ -146,18 +148,20 @@ class ScaleCheck(Result):
         }
 
 
-def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> ScaleCheck:
+@checked
+def check(scale: Scale | str | os.PathLike[str], *, n_models: int = 20, seed: int = 0) -> ScaleCheck:
     """Random models with their neighbours on the scale and their raw scores; and scores that do not fit.
 
     Parameters
     ----------
-    scale : Scale
+    scale : Scale or path
         A finished scale.
     n_models : int
         How many models to draw.
     seed : int
         The same seed gives the same models.
     """
+    scale = Scale.loaded(scale)
     if n_models < 1:
         raise OptionError(f"n_models is {n_models}; draw at least 1 model.")
     found = surprises(scale)

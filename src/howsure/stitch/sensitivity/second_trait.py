@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
@@ -129,6 +130,7 @@ class SecondTrait(Result):
         return {"traits_loadings": draw_loadings(self), "traits_models": draw_traits(self)}
 
 
+@checked
 def traits(
     scores: Source | Scores,
     *,

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
+from howsure.arguments import checked
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.running import Prices
@@ -83,6 +84,7 @@ class RunEstimate(Result):
         return {"estimate": pl.DataFrame(rows, schema_overrides={"cost": pl.Float64})}
 
 
+@checked
 def estimate_run(
     variants: Sequence[str] = ("median", "mode"),
     solvers: Sequence[str] = (DIRECT, EXPLICIT),
@@ -131,6 +133,7 @@ def estimate_run(
     return RunEstimate(rows=rows, prices=prices, provenance=Provenance(settings))
 
 
+@checked
 def estimate_tokens(
     variant: str,
     solver: str = DIRECT,

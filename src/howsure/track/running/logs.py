@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.running import locked, read_logs
 from howsure.sources import inspect_logs
@@ -164,6 +165,7 @@ def _notes(games: Sequence[_Game]) -> list[str]:
 FILE = "samples.csv"
 
 
+@checked
 def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
     """All games in these files, folders and subfolders. Where a folder has logs and a samples.csv made from them, the logs are read.
 

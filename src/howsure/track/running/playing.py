@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.track.game.players import player
@@ -25,6 +26,7 @@ __all__ = ["SAMPLES", "ModelRun", "play_all", "run_model", "run_players"]
 SAMPLES = 250
 
 
+@checked
 def play_all(
     *,
     models: Sequence[str] = (),
@@ -101,6 +103,7 @@ def play_all(
     return result
 
 
+@checked
 def run_players(
     names: Sequence[str],
     variants: Iterable[str],
@@ -172,6 +175,7 @@ class ModelRun:
         return 0 if self.status == "complete" else 1
 
 
+@checked
 def run_model(
     model: str,
     *,
