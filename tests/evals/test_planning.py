@@ -68,7 +68,7 @@ def test_planned_power_is_what_simulation_finds():
     big = simulate(abilities=abilities, n_families=4000, n_tasks=1, n_attempts=8, family_sd=0.0, seed=5)
     design = measure_pilot(big.attempts, "a", "b")
     effect = big.truth["a"] - big.truth["b"]
-    planned = {row.epochs: row.power for row in power(design, effect=effect, n_items=120).rows}[2]
+    planned = {row.attempts_per_item: row.power for row in power(design, effect=effect, n_items=120).rows}[2]
     seen = []
     for seed in range(200):
         world = simulate(abilities=abilities, n_families=60, n_tasks=1, n_attempts=2, family_sd=0.0, seed=seed)
@@ -132,9 +132,9 @@ def test_plans_with_assurance_reach_their_power_in_about_that_share_of_pilots():
     for seed in range(60):
         plan = power(measure_pilot(small_pilot(np.random.default_rng(seed))), effect=0.1, assurance=0.9)
         for row in plan.rows:
-            if row.epochs in reached:
-                true = replace(TRUE_VARIANCES, epochs_a=row.epochs, epochs_b=row.epochs)
-                reached[row.epochs].append(power_of(0.1, row.items_needed, true) >= 0.8)
+            if row.attempts_per_item in reached:
+                true = replace(TRUE_VARIANCES, epochs_a=row.attempts_per_item, epochs_b=row.attempts_per_item)
+                reached[row.attempts_per_item].append(power_of(0.1, row.items_needed, true) >= 0.8)
     for hits in reached.values():
         assert 0.8 <= np.mean(hits) <= 0.99
 

@@ -34,7 +34,7 @@ def test_an_exact_line_goes_on():
     row = found.reached.row(0, named=True)
     expected = DAY + datetime.timedelta(days=1800)
     assert abs((row["date"] - expected).days) < 40
-    assert row["earliest"] < expected < row["latest"]
+    assert row["date_low"] < expected < row["date_high"]
     n, total = found.past_coverage
     assert total == 8
     assert n >= 7
@@ -55,7 +55,7 @@ def test_a_bend_is_recognised(shape):
 def test_a_target_that_was_reached_has_its_date():
     days = np.arange(8) * 100.0
     row = forecast_horizons(dated(days / 100, days), targets=(4.0,)).reached.row(0, named=True)
-    assert (row["state"], row["date"]) == ("reached", DAY + datetime.timedelta(days=200))
+    assert (row["is_reached"], row["date"]) == (True, DAY + datetime.timedelta(days=200))
 
 
 def test_intervals_contain_the_date_in_simulated_trends():
@@ -66,7 +66,7 @@ def test_intervals_contain_the_date_in_simulated_trends():
         found = forecast_horizons(dated(y, days), targets=(2.0**13,), seed=seed)
         row = found.reached.row(0, named=True)
         truth = DAY + datetime.timedelta(days=2600)
-        held.append((row["earliest"] or datetime.date.max) <= truth <= (row["latest"] or datetime.date.max))
+        held.append((row["date_low"] or datetime.date.max) <= truth <= (row["date_high"] or datetime.date.max))
         past.append(found.past_coverage)
     assert np.mean(held) >= 0.8
     covered, total = np.sum(past, axis=0)
@@ -78,7 +78,7 @@ def test_errors_of_the_horizons_widen_the_interval():
     y = days / 200 + rng.normal(0, 0.1, 10)
     drawn = y + rng.normal(0, 0.001, (400, 1)) * (days - days.mean())
     exact, noisy = (forecast_horizons(dated(y, days, some)).reached.row(0, named=True) for some in (None, drawn))
-    width = [row["latest"] - row["earliest"] for row in (exact, noisy)]
+    width = [row["date_high"] - row["date_low"] for row in (exact, noisy)]
     assert width[1] > 1.3 * width[0]
 
 

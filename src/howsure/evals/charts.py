@@ -195,7 +195,7 @@ def draw_trend(history: GateHistory) -> Chart:
 
 def draw_power(plan: PowerPlan) -> Chart:
     """Power as a function of the number of items, one line per number of attempts per item."""
-    curve = plan.curve().with_columns(pl.format("{} per item", "epochs").alias("attempts"))
+    curve = plan.curve().with_columns(pl.format("{} per item", "attempts_per_item").alias("attempts"))
     most = int(curve["items"].to_numpy().max())
     return line_with_band(
         curve,

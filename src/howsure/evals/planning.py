@@ -34,7 +34,7 @@ EPOCHS = (1, 2, 4, 8, 16)
 class PowerRow:
     """What a comparison with this number of attempts per item needs, and what it shows with the items at hand."""
 
-    epochs: int
+    attempts_per_item: int
     items_needed: int
     attempts_needed: int
     tokens_needed: float | None = None
@@ -50,7 +50,7 @@ class PowerPlan(Result):
     Table ``power``: one row per number of attempts per item.
 
     =================  ==================================================================================================
-    epochs             attempts of each model at each item
+    attempts_per_item  attempts of each model at each item
     items_needed       smallest number of items with the target power
     attempts_needed    attempts of both models together with that number of items
     tokens_needed      tokens of those attempts, where the tokens of an attempt are known
@@ -133,12 +133,16 @@ class PowerPlan(Result):
         return {"power": pl.DataFrame([vars(row) for row in self.rows], infer_schema_length=None)}
 
     def curve(self) -> pl.DataFrame:
-        """Power as a function of the number of items, per number of attempts per item: epochs, items, power."""
+        """Power as a function of the number of items, per number of attempts per item: attempts_per_item, items, power."""
         most = max(2 * max(row.items_needed for row in self.rows), self.n_items or 0)
         items = np.unique(np.geomspace(5, max(most, 50), 60).round().astype(int))
         return pl.DataFrame(
             [
-                {"epochs": row.epochs, "items": int(n), "power": self._power(row.epochs, int(n))}
+                {
+                    "attempts_per_item": row.attempts_per_item,
+                    "items": int(n),
+                    "power": self._power(row.attempts_per_item, int(n)),
+                }
                 for row in self.rows
                 for n in items
             ]
@@ -161,8 +165,8 @@ class PowerPlan(Result):
 
         return {"power": draw_power(self)}
 
-    def _power(self, epochs: int, n_items: int) -> float:
-        return power_of(self.effect, n_items, _with_epochs(self.design, epochs), level=self.level)
+    def _power(self, attempts_per_item: int, n_items: int) -> float:
+        return power_of(self.effect, n_items, _repeated(self.design, attempts_per_item), level=self.level)
 
 
 @checked
@@ -270,7 +274,7 @@ def power(
         cost = _mean_of(attempts, "cost", a, b) if price is None else None
     if price is not None and tokens is not None:
         cost = tokens * price / 1e6
-    rows = tuple(_row(effect, _with_epochs(design, k), k, n_items, power, level) for k in EPOCHS)
+    rows = tuple(_row(effect, _repeated(design, k), k, n_items, power, level) for k in EPOCHS)
     rows = tuple(
         replace(
             row,
@@ -317,7 +321,7 @@ def measure_pilot(
     if noise is None:
         raise InputError(
             "No task was tried more than once, so variation between repeats cannot be separated from variation between tasks. Add "
-            "epochs to the pilot."
+            "attempts per item to the pilot."
         )
     x, y = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
     clustered = paired_difference(x, y, shared["cluster"].to_numpy(), bounds=items.bounds)
@@ -382,7 +386,7 @@ def items_to_decide(
 
 
 def _row(
-    effect: float, design: PairedDesign | Pilot, epochs: int, n_items: int | None, power: float, level: float
+    effect: float, design: PairedDesign | Pilot, attempts_per_item: int, n_items: int | None, power: float, level: float
 ) -> PowerRow:
     needed = items_needed(effect, design, power=power, level=level)
     detectable = reached = None
@@ -390,9 +394,9 @@ def _row(
         detectable = minimum_detectable_effect(n_items, design, power=power, level=level)
         reached = power_of(effect, n_items, design, level=level)
     return PowerRow(
-        epochs=epochs,
+        attempts_per_item=attempts_per_item,
         items_needed=needed,
-        attempts_needed=2 * needed * epochs,
+        attempts_needed=2 * needed * attempts_per_item,
         detectable=detectable,
         power=reached,
     )
@@ -413,8 +417,8 @@ def _mean_of(attempts: Attempts, column: str, a: str | None, b: str | None) -> f
     return None if found is None else float(found)
 
 
-def _with_epochs(design: PairedDesign | Pilot, epochs: int) -> PairedDesign | Pilot:
-    return replace(design, epochs_a=epochs, epochs_b=epochs)
+def _repeated(design: PairedDesign | Pilot, attempts_per_item: int) -> PairedDesign | Pilot:
+    return replace(design, epochs_a=attempts_per_item, epochs_b=attempts_per_item)
 
 
 def _two(subjects: Sequence[str], a: str | None, b: str | None) -> tuple[str, str]:

@@ -232,12 +232,12 @@ def history_section(history: GateHistory) -> Section:
 
 def power_section(plan: PowerPlan) -> Section:
     """How many items and repeats the next eval needs."""
-    cells = [[row.epochs, row.items_needed, row.attempts_needed] for row in plan.rows]
+    cells = [[row.attempts_per_item, row.items_needed, row.attempts_needed] for row in plan.rows]
     assurance = getattr(plan.design, "assurance", None)
     sure = f" with {assurance:.0%} confidence" if assurance else ""
     text = (
         f"To detect a true difference of {plan.effect:g} with {plan.target_power:.0%} power{sure}, a comparison on the same items needs "
-        f"{plan.rows[0].items_needed:,} items with one attempt each, or {plan.rows[-1].items_needed:,} with {plan.rows[-1].epochs} attempts each."
+        f"{plan.rows[0].items_needed:,} items with one attempt each, or {plan.rows[-1].items_needed:,} with {plan.rows[-1].attempts_per_item} attempts each."
     )
     method = (
         "se² = (ω² + σ²_A/K + σ²_B/K)/n · (1 + (m−1)ρ), after Miller (2024); power by the noncentral t distribution. "

@@ -245,7 +245,11 @@ def readable(frame: pl.DataFrame) -> pl.DataFrame:
     frame : polars.DataFrame
         A table whose estimates follow the rule of `columns_of`.
     """
-    estimates = [name for name in frame.columns if {f"{name}_low", f"{name}_high"} <= set(frame.columns)]
+    estimates = [
+        name
+        for name in frame.columns
+        if {f"{name}_low", f"{name}_high"} <= set(frame.columns) and not frame[name].dtype.is_temporal()
+    ]
     ends = {f"{name}{end}" for name in estimates for end in ("_low", "_high", "_state", "_low_state", "_high_state")}
     shown = [name for name in frame.columns if name not in ends and _says_something(frame[name])]
     counts = {name for name in estimates if _is_whole(frame.select(name, f"{name}_low", f"{name}_high"))}

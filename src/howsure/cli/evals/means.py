@@ -387,7 +387,7 @@ def power(
     )
     output.console.notes(result.provenance.notes[len(pilot.notes) if pilot else 0 :])
     columns: dict[str, list[Any]] = {
-        "attempts per item": [row.epochs for row in result.rows],
+        "attempts per item": [row.attempts_per_item for row in result.rows],
         "items needed": [f"{row.items_needed:,}" for row in result.rows],
         "attempts in total": [f"{row.attempts_needed:,}" for row in result.rows],
         "tokens": [f"{row.tokens_needed:,.0f}" if row.tokens_needed else None for row in result.rows],

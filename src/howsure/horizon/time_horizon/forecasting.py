@@ -58,7 +58,8 @@ class HorizonForecast(Result):
     Parameters
     ----------
     reached : pl.DataFrame
-        One row per target: minutes, date, its interval (null where it is open), ``share_never`` (of the draws that do not reach it within 20 years).
+        One row per target: minutes, date with its interval (null where it is open) and state, ``share_never`` (of the draws that do not reach it within 20 years),
+        ``is_reached`` (a model has it already).
     shapes : pl.DataFrame
         One row per shape: its weight, the mean log predictive density and the root mean squared error (doublings) in the back-test, and the date at which it
         reaches the first target.
@@ -210,8 +211,9 @@ def forecast_horizons(
                 "log_density": float(np.mean(one["log_density"].to_numpy())) if len(one) else 0.0,
                 "error": float(np.sqrt(np.mean(one["error"].to_numpy() ** 2))) if len(one) else 0.0,
                 "date": first["date"],
-                "earliest": first["earliest"],
-                "latest": first["latest"],
+                "date_low": first["date_low"],
+                "date_high": first["date_high"],
+                "date_state": first["date_state"],
             }
         )
     ends = [(1 - level) / 2, 0.5, (1 + level) / 2]
@@ -238,9 +240,10 @@ def forecast_horizons(
         "since": since,
         "level": level,
     }
+    kinds = dict.fromkeys(("date", "date_low", "date_high"), pl.Date)  # all may be open
     return HorizonForecast(
-        reached=pl.DataFrame(reached, infer_schema_length=None),
-        shapes=pl.DataFrame(rows, infer_schema_length=None),
+        reached=pl.DataFrame(reached, schema_overrides=kinds),
+        shapes=pl.DataFrame(rows, schema_overrides=kinds),
         backtest=mixed,
         path=path,
         models=frame.with_columns(is_frontier=pl.Series(frontier)),
@@ -350,7 +353,8 @@ def _reached(target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats
     goal = math.log2(target)
     if top.max() >= goal:
         day = float(x[top >= goal].min())
-        return {"minutes": float(target), "date": _date(day), "earliest": _date(day), "latest": _date(day), "share_never": 0.0, "state": "reached"}  # fmt: skip
+        known = dict.fromkeys(("date", "date_low", "date_high"), _date(day))
+        return {"minutes": float(target), **known, "date_state": "ok", "share_never": 0.0, "is_reached": True}
     later = ahead >= x.max()
     days = np.full(len(drawn), np.inf)
     is_there = (drawn >= goal) & later
@@ -364,10 +368,11 @@ def _reached(target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats
     return {
         "minutes": float(target),
         "date": _date(middle),
-        "earliest": _date(low),
-        "latest": _date(high),
+        "date_low": _date(low),
+        "date_high": _date(high),
+        "date_state": "ok" if math.isfinite(middle) else "unbounded",
         "share_never": float(np.isinf(days).mean()),
-        "state": "ok" if math.isfinite(middle) else "unbounded",
+        "is_reached": False,
     }
 
 

@@ -310,9 +310,9 @@ def row_estimate(row: Mapping[str, Any], level: float, name: str = "minutes") ->
 
 def when(row: Mapping[str, Any]) -> str:
     """A date with its interval, by month."""
-    if row.get("state") == "reached":
+    if row.get("is_reached"):
         return f"reached on {row['date']}"
-    shown = [f"{one:%Y-%m}" if one else "later" for one in (row["date"], row["earliest"], row["latest"])]
+    shown = [f"{one:%Y-%m}" if one else "later" for one in (row["date"], row["date_low"], row["date_high"])]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
