@@ -13,7 +13,7 @@ import pytest
 
 import howsure
 from howsure.arguments import as_date, checked
-from howsure.errors import HowsureError, InputError, OptionError
+from howsure.errors import HowsureError, InputError, OptionError, naming_options
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PACKAGES = ("howsure", *(f"howsure.{name}" for name in ("stitch", "horizon", "track", "bridges", "claims")))
@@ -143,3 +143,24 @@ def test_tasks_come_from_their_file(tmp_path):
 def test_games_come_from_one_path():
     path = str(EXAMPLES / "track" / "samples.csv")
     assert howsure.track.read_samples(path).frame.equals(howsure.track.read_samples([path]).frame)
+
+
+def test_errors_name_arguments_in_python_and_options_in_a_command():
+    text = (
+        "Pass --percent, --map score=acc, --set kind=model or --method joint; `howsure names --save` lists --min-first."
+    )
+    error = InputError(text)
+    assert str(error) == (
+        'Pass divide_by=100, rename={"score": "acc"}, fill={"kind": "model"} or method="joint"; '
+        "`howsure names --save` lists min_first. (Arguments of howsure.read.)"
+    )
+    assert str(InputError(str(error))) == str(error)
+    with naming_options():
+        assert str(error) == text
+
+
+def test_a_table_that_has_no_options_is_not_told_of_them(tmp_path):
+    path = tmp_path / "samples.csv"
+    path.write_text("player,variant\na,median\n")
+    with pytest.raises(InputError, match=r"no column 'model'.*Add or rename the column\.$"):
+        howsure.track.report(path)

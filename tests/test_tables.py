@@ -340,7 +340,7 @@ def test_invalid_rows_are_excluded_and_counted():
 
 def test_scores_of_any_size_are_said_to_be():
     rows = pl.DataFrame({"subject": ["a", "b"], "task": ["t", "t"], "score": [812.0, -3.0]})
-    with pytest.raises(InputError, match=r"score 812.0 is not between 0 and 1 .*--set scale=free"):
+    with pytest.raises(InputError, match=r'score 812.0 is not between 0 and 1 .*fill=\{"scale": "free"\}'):
         Attempts(rows)
     table = Attempts(rows, fill={"scale": "free", "better": "lower"})
     assert table.frame["score"].to_list() == [812.0, -3.0]

@@ -98,7 +98,8 @@ def _fitting(name: str, value: Any, kinds: tuple[str, ...], known: Mapping[str, 
     is_plain = value is None or isinstance(value, str | numbers.Number)
     shown = f"{value!r}"[:60] if is_plain else f"of type {type(value).__name__}"
     if isinstance(value, list | tuple):
-        shown = "an empty list" if not value else f"a list with an entry of type {type(value[0]).__name__}"
+        types = sorted({type(one).__name__ for one in value})
+        shown = f"a list of {' and '.join(types)}" if types else "an empty list"
     words = list(dict.fromkeys(word for kind in kinds for word in _words(kind, kinds)))
     raise OptionError(f"{name} is {shown}; give {', '.join(words[:-1])}{' or ' if words[:-1] else ''}{words[-1]}.")
 

@@ -14,6 +14,7 @@ Everything else is our own mistake and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,13 +29,21 @@ __all__ = [
     "cut_short",
     "interruption_notes",
     "keep_finished",
+    "naming_options",
     "need",
     "still_wanted",
 ]
 
 
 class HowsureError(Exception):
-    """A problem that the user can fix; its text says what, where and how."""
+    """A problem that the user can fix; its text says what, where and how.
+
+    Texts are written with the options of the command line, such as ``--divide-by 100``. Outside of it they name the arguments, ``divide_by=100``.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if _in_command else _with_arguments(text)
 
 
 class InputError(HowsureError):
@@ -79,6 +88,58 @@ def need(package: str, extra: str, purpose: str) -> None:
         is_there = False
     if not is_there:
         raise MissingExtraError(f"{purpose} needs the package {package!r}: pip install 'howsure[{extra}]'")
+
+
+# Options of the command line in the texts of errors, and their names in Python.
+
+
+_in_command: list[bool] = []  # not empty while a command runs
+_READING = {"map", "set", "percent", "higher-is-better", "lower-is-better"}
+_ARGUMENTS = {
+    "percent": "divide_by=100",
+    "higher-is-better": 'better="higher"',
+    "lower-is-better": 'better="lower"',
+    "strict": "strict=True",
+    "judged": "with_judged=True",
+    "map": "rename",
+    "set": "fill",
+    "source": "source_name",
+    "replicates": "n_replicates",
+    "simulations": "n_simulations",
+}
+_COMMAND = re.compile(r"(`[^`]*`)")
+_OPTION = re.compile(
+    r"(?<![\w-])--([a-z][a-z-]+)(?: (\w+)=(\w+)| (\d[\d.]*\d|\d)(?!\w)| (joint|logistic|families|family|bounds|censored|sampled|scores|wrong|drop)\b)?"
+)
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Within the block errors name the options of the command line, not the arguments of functions."""
+    _in_command.append(True)
+    try:
+        yield
+    finally:
+        _in_command.pop()
+
+
+def _with_arguments(text: str) -> str:
+    """A text with arguments in place of options; commands, which stand between backticks, stay."""
+    if "--" not in text:
+        return text
+    parts = _COMMAND.split(text)
+    named = [option for part in parts[::2] for option in _OPTION.findall(part)]
+    parts[::2] = [_OPTION.sub(_argument, part) for part in parts[::2]]
+    is_reading = any(option[0] in _READING for option in named)
+    return "".join(parts) + (" (Arguments of howsure.read.)" if is_reading else "")
+
+
+def _argument(found: re.Match[str]) -> str:
+    option, column, value, number, word = found.groups()
+    name = _ARGUMENTS.get(option, option.replace("-", "_"))
+    if column:
+        return f'{name}={{"{column}": "{value}"}}'
+    return f"{name}={number}" if number else f'{name}="{word}"' if word else name
 
 
 # Ctrl-C or SIGTERM during replicates: a command uses the finished ones, and its result says so.

@@ -84,7 +84,7 @@ def test_attempts_become_scores_with_the_standard_error_of_their_mean():
 
 
 def test_scores_need_a_name_and_a_model():
-    with pytest.raises(OptionError, match="--benchmark"):
+    with pytest.raises(OptionError, match="benchmark NAME"):
         scores_of(attempts_of({"a": 0.3}))
     people = Attempts(attempts_of({"a": 0.3}).frame.with_columns(kind=pl.lit("human")))
     with pytest.raises(InputError, match="No attempt is a model's"):
@@ -103,8 +103,12 @@ def test_a_run_finds_its_place_on_the_scale():
     )
     assert placed["capability_low"] < placed["capability"] < placed["capability_high"]
     assert placed["capability"] < easier["capability"]
-    with pytest.raises(InputError, match="is on the scale"):
+    with pytest.raises(InputError, match=r"is on the scale, which has bench-01.* with benchmark which"):
         place_attempts(scale, attempts_of({"new": 0.7}), benchmark="unheard of")
+    whole = attempts_of({"new": 0.7}).frame
+    parts = whole.with_columns(domain=pl.when(pl.col("task") < "t5").then(pl.lit("reading")).otherwise(pl.lit("maths")))
+    named = [place_attempts(scale, frame, benchmark=benchmark["benchmark"]).to_frame() for frame in (whole, parts)]
+    assert named[0].equals(named[1])
 
 
 def judged_world(seed, truth=0.6, n=600, n_labelled=150, hit=0.9, spare=0.7):
@@ -277,7 +281,7 @@ def test_names_that_may_be_one_model_are_told_and_merged_by_a_file(tmp_path):
     capability = pl.DataFrame({"model": ["GPT-4o", "b", "c", "d", "e"], "value": [1.0, 2.0, 3.0, 4.0, 5.0]})
     minutes = pl.DataFrame({"model": ["openai/gpt-4o", "b", "c", "d"], "value": [2.0, 4.0, 9.0, 15.0]})
     scales = {"capability": capability, "minutes": minutes}
-    with pytest.raises(InputError, match="GPT-4o.*provider before the slash.*--names FILE merges them"):
+    with pytest.raises(InputError, match="GPT-4o.*provider before the slash.*names FILE merges them"):
         map_scales(scales)
     file = tmp_path / "names.yaml"
     file.write_text("models:\n  GPT-4o: [openai/gpt-4o]\n")

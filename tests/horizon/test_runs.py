@@ -52,7 +52,7 @@ def test_minutes_that_nobody_gave_are_unknown():
 
 def test_scores_between_need_a_threshold():
     table = attempts([("a", "model", "t1", 1, 0.4), ("a", "model", "t1", 2, 0.8)])
-    with pytest.raises(InputError, match=r"Score 0.4 of a on t1 .* --threshold"):
+    with pytest.raises(InputError, match=r"Score 0.4 of a on t1 .* threshold"):
         model_counts(table)
     assert model_counts(table, threshold=0.5).successes.tolist() == [[1]]
 

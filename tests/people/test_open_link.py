@@ -365,7 +365,7 @@ def test_two_people_who_come_at_once_never_get_the_same_place(open_folder):
 def test_personal_and_open_links_do_not_mix(open_folder):
     folder = open_folder(2)
     open_packet(folder, is_open=True)
-    with pytest.raises(OptionError, match="Pass --one-link again"):
+    with pytest.raises(OptionError, match="Pass one_link again"):
         open_packet(folder)
     other = open_folder(3)
     open_packet(other)

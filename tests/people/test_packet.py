@@ -39,7 +39,7 @@ def test_a_page_added_later_gets_a_link_and_the_others_keep_theirs(folder):
 
 def test_a_page_for_everyone_gets_as_many_links_as_asked_for(tmp_path):
     track_page().save(tmp_path / "play.html")
-    with pytest.raises(OptionError, match="--raters"):
+    with pytest.raises(OptionError, match="raters"):
         open_packet(tmp_path)
     assert len(open_packet(tmp_path, 3).invitations) == 3
     assert len(open_packet(tmp_path).invitations) == 3
@@ -47,7 +47,7 @@ def test_a_page_for_everyone_gets_as_many_links_as_asked_for(tmp_path):
 
 
 def test_folders_that_cannot_be_served_are_refused(folder):
-    with pytest.raises(OptionError, match="omit --raters"):
+    with pytest.raises(OptionError, match="omit raters"):
         open_packet(folder, 4)
     (folder / "copy.html").write_bytes((folder / "r1.html").read_bytes())
     with pytest.raises(InputError, match="both made for 'r1'"):

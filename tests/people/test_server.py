@@ -122,7 +122,7 @@ def test_what_is_not_http_is_refused(request_, run_collector, packet_folder):
 def test_a_port_in_use_is_named():
     with listen("127.0.0.1", 0) as taken:
         taken.listen()
-        with pytest.raises(OptionError, match=r"cannot be listened on .* --port"):
+        with pytest.raises(OptionError, match=r"cannot be listened on .* port"):
             listen("127.0.0.1", taken.getsockname()[1])
 
 

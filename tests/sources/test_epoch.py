@@ -324,7 +324,7 @@ def test_an_older_zip_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_percent_is_refused_where_the_tables_state_their_scale(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="omit --percent"):
+    with pytest.raises(OptionError, match="omit divide_by=100"):
         epoch.read([zip_of(tmp_path / "b.zip", TABLES)], divide_by=100)
 
 

@@ -67,7 +67,7 @@ def test_a_file_that_fits_no_table_is_told_what_the_closest_lacks(tmp_path, head
     (tmp_path / "rows.csv").write_text(header + "\n" + ",".join(["words"] * len(header.split(","))) + "\n")
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / "rows.csv")
-    assert "--map" in str(caught.value)
+    assert "rename" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

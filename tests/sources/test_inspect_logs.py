@@ -334,7 +334,7 @@ def test_an_unknown_scorer_names_the_choices(made, name):
 
 
 def test_lists_are_refused(made):
-    with pytest.raises(InputError, match=r"sample 's0' \(epoch 1\): score \[1, 0\] is not one number.*--scorer"):
+    with pytest.raises(InputError, match=r"sample 's0' \(epoch 1\): score \[1, 0\] is not one number.*scorer"):
         rows(made / "graded", scorer="parts")
 
 
@@ -342,7 +342,7 @@ def test_numbers_beyond_one_need_a_divisor_or_a_direction(made, tmp_path):
     frame = rows(made / "graded", scorer="points", divide_by=20)
     assert frame.filter(attempt=2).sort("task")["score"].to_list() == [0.1, 0.6, 0.1, 0.6, 0.1, 0.6]
     path = by_hand(tmp_path / "log.json", [3, 11])
-    with pytest.raises(InputError, match=r"score 3 is not between 0 and 1 \(it goes from 3 to 11\).*--lower-is-better"):
+    with pytest.raises(InputError, match=r'score 3 is not between 0 and 1 \(it goes from 3 to 11\).*better="lower"'):
         rows(path)
     frame = rows(path, better="lower")
     assert frame.select("score", "scale", "better").rows() == [(3, "free", "lower"), (11, "free", "lower")]
@@ -635,7 +635,7 @@ def test_notes_name_the_configuration_and_infinity_is_no_percentage(tmp_path):
     assert "2 samples errored and were excluded: hand (hint=0) on a/b." in inspect_logs.read([tmp_path]).notes
     with pytest.raises(InputError, match="Infinity is not a finite number") as caught:
         rows(by_hand(tmp_path / "inf.json", [math.inf]))
-    assert "--percent" not in str(caught.value)
+    assert "divide_by" not in str(caught.value)
 
 
 def test_equal_contents_that_ids_cannot_tell_apart_are_repeats(tmp_path):

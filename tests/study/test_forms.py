@@ -222,7 +222,7 @@ def test_files_that_are_no_export_are_told(tmp_path):
     twice = FormMapping.model_validate({"columns": {"Q1": {"item": "p1", "question": "voice", "target": 1}}})
     with pytest.raises(InputError, match="more than once"):
         collect_forms([path], [twice], study=small_study(2))
-    with pytest.raises(InputError, match="Pass --key or --study"):
+    with pytest.raises(InputError, match="Pass key or study"):
         collect_forms([path], [twice])
     (tmp_path / "m.yaml").write_text("columns: {Q1: {item: a}}")
     with pytest.raises(InputError, match=r"m.yaml line 1: columns.Q1.question: Field required"):

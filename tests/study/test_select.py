@@ -137,12 +137,12 @@ def test_texts_that_the_file_holds_are_carried_over(tmp_path):
     ("rows", "options", "says"),
     [
         (["a,A,0.5", "b,A,high"], {}, "line 3: score 'high' is not a number"),
-        (["a,A,0.5", "b,A,7.5"], {}, "line 3: score 7.5 is not between 0 and 1.*--divide-by"),
+        (["a,A,0.5", "b,A,7.5"], {}, "line 3: score 7.5 is not between 0 and 1.*divide_by"),
         (["a,A,0.5", "b,A,0.6"], {"n_pairs": 3}, "2 of 2 rows are usable, and 3 pairs"),
         (["a,A,0.5", "b,B,0.5"], {"n_pairs": 2}, "score is 0.5 in every usable row"),
         (["a,A,0.5"], {"score": "pfi"}, "No column in .* called 'pfi'"),
         (["a,A,0.5"], {"domain": "field"}, "called 'field'"),
-        (["a,A,0.5"], {"divide_by": 0}, "--divide-by 0"),
+        (["a,A,0.5"], {"divide_by": 0}, "divide_by=0"),
     ],
 )
 def test_what_is_wrong_is_told(tmp_path, rows, options, says):
@@ -152,7 +152,7 @@ def test_what_is_wrong_is_told(tmp_path, rows, options, says):
 
 def test_without_a_score_column_the_candidates_are_named(tmp_path):
     path = table(tmp_path / "s.csv", ["a,0.51,3", "b,0.62,4"], "item,cosine,run")
-    with pytest.raises(OptionError, match="--score: cosine"):
+    with pytest.raises(OptionError, match="score: cosine"):
         select(path, n_pairs=1)
 
 

@@ -47,7 +47,7 @@ def test_models_do_not_err_in_the_same_turns():
 def test_a_failure_is_one_line(tmp_path):
     line = [sys.executable, "-c", "import sys; print('first', file=sys.stderr); sys.exit('no room left.')"]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    with pytest.raises(HowsureError, match=r"no room left\. Pass --quick"):
+    with pytest.raises(HowsureError, match=r"no room left\. Pass quick"):
         RunningGames(process, tmp_path, {}).finish()
 
 

@@ -13,6 +13,7 @@ from howsure.evals.summaries import ALL, groups_of, summary
 from howsure.stitch.placing import PlacedModels, match_benchmarks, score
 from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
+from howsure.tables.spellings import fold_name
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
@@ -76,19 +77,25 @@ def place_attempts(
     attempts : Attempts, or what makes one (a frame or a file)
         Attempts at a benchmark that is on the scale.
     benchmark : str, optional
-        Name of that benchmark; see `scores_of`.
+        Name of that benchmark: if the scale has it, all attempts count as attempts at it, whatever their domain; see `scores_of` else.
     cluster : str
         Column of the clusters, or ``none``.
     seed : int
         Seed of the intervals.
     """
     scale = Scale.loaded(scale)
-    scores = scores_of(attempts, benchmark=benchmark, cluster=cluster)
+    attempts = Attempts.of(attempts)
+    folded = {fold_name(name) for name in scale.problem.benchmarks}
+    is_whole = benchmark is not None and fold_name(benchmark) in folded
+    if is_whole and attempts.has("domain") and cluster != "domain":  # else every domain would have the same weight
+        attempts = Attempts(attempts.lazy.drop("domain"), notes=attempts.notes)
+    scores = scores_of(attempts, benchmark=benchmark, by=ALL if is_whole else None, cluster=cluster)
     found = set(match_benchmarks(scale, scores).frame["benchmark"])
     if not found & set(scale.problem.benchmarks):
+        known = ", ".join(scale.problem.benchmarks[:3])
         raise InputError(
-            f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale. "
-            "Name the one it is with --benchmark, or fit a scale that includes it."
+            f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale, which has {known}, …. "
+            "Say with --benchmark which of these the attempts belong to, or fit a scale that includes them."
         )
     return score(scale, scores, seed=seed)
 

@@ -30,7 +30,7 @@ import typer
 
 from howsure.cli import AFTER_A_STOP
 from howsure.cli.output import Console, print_error, progress_bar
-from howsure.errors import HowsureError, InputError, OptionError, interruption_notes, keep_finished
+from howsure.errors import HowsureError, InputError, OptionError, interruption_notes, keep_finished, naming_options
 from howsure.outside_text import one_line
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
 def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given: dict[str, float]) -> None:
     is_quiet = given.get("quiet") or any(getattr(value, "quiet", False) for value in given.values())
     _show_log("ERROR" if is_quiet else "INFO" if sys.stderr.isatty() else "WARNING")
-    with keep_finished(), _terminated_as_interrupted() as terminated:
+    with naming_options(), keep_finished(), _terminated_as_interrupted() as terminated:
         try:
             for name, number in numbers_given.items():
                 if not math.isfinite(number):

@@ -258,7 +258,9 @@ class Table:
         if missing:
             first = missing[0]
             more = f" (nor {', '.join(missing[1:])})" if missing[1:] else ""
+            can_map = cls in TABLES.values()  # other tables have no options for their columns
             remedy = f"Rename it, pass --map {first}=NAME, or --set {first}=VALUE for one value throughout."
+            remedy = remedy if can_map else "Add or rename the column."
             raise InputError(f"{_label(part)}no column {first!r}{more}.{_columns_hint(first, there)} {remedy}")
 
     @classmethod
