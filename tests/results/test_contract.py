@@ -84,7 +84,11 @@ def test_tables_are_frames_and_the_first_is_the_main_one(result):
     assert result.to_frame().equals(next(iter(tables.values())))
     for name, frame in tables.items():
         assert result.to_frame(name).equals(frame)
-        assert list(result.to_pandas(name).columns) == frame.columns
+        pandas_frame = result.to_pandas(name)
+        assert list(pandas_frame.columns) == frame.columns
+        for column, dtype in frame.schema.items():
+            kinds = "M" if dtype in (pl.Date, pl.Datetime) else "iuf" if dtype.is_numeric() else "biufMmO"
+            assert pandas_frame[column].dtype.kind in kinds, (name, column)
     with pytest.raises(howsure.HowsureError, match="No table called 'nothing'"):
         result.to_frame("nothing")
 

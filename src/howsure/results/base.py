@@ -74,10 +74,17 @@ class Result:
         return tables[table]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
-        """One table as a pandas frame; see `to_frame`."""
+        """One table as a pandas frame; see `to_frame`. Dates are datetime64, and numbers of which none is known are float."""
         import pandas as pd
 
-        return pd.DataFrame(self.to_frame(table).to_dict(as_series=False))
+        frame = self.to_frame(table)
+        made = pd.DataFrame(frame.to_dict(as_series=False))
+        kinds = {
+            name: "datetime64[ns]" if dtype.is_temporal() else "float64"
+            for name, dtype in frame.schema.items()
+            if dtype in (pl.Date, pl.Datetime) or (dtype.is_numeric() and made[name].dtype == object)
+        }
+        return made.astype(kinds)
 
     def as_dict(self) -> dict[str, Any]:
         """The tables and the provenance as plain JSON values."""
