@@ -120,7 +120,8 @@ def _fits(value: Any, kind: str, known: Mapping[str, Any]) -> bool:
     if kind in ("Any", "None"):
         return kind == "Any"
     of_class = known.get(kind)
-    return not isinstance(of_class, type) or isinstance(value, of_class)
+    is_open = not isinstance(of_class, type) or getattr(of_class, "_is_protocol", False)
+    return is_open or isinstance(value, cast("type", of_class))
 
 
 def _is_table(value: Any) -> bool:
@@ -157,7 +158,9 @@ def _words(kind: str, kinds: tuple[str, ...]) -> tuple[str, ...]:
         several = " or ".join(
             _WORDS.get(i.partition("[")[0], ("", f"{i} objects"))[1] for i in inner if i != "str" or len(inner) == 1
         )
-        single = [] if "Any" in inner else [word for i in inner for word in _words(i, inner)]
+        if "Any" in inner:
+            return ("a list",)
+        single = [word for i in inner for word in _words(i, inner)]
         return (*single, f"a list of {several}")
     return (_WORDS.get(stem, (stem,))[0],)
 

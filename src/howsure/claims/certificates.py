@@ -210,7 +210,7 @@ def verify(
     content = read_certificate(Path(made)) if isinstance(made, str | Path) else dict(made)
     if "digests" not in content:
         raise InputError("This is a plan, not a certificate. `howsure claims check --certificate` writes one.")
-    file = read_claims(content.get("claims", {}))
+    file = read_claims(content.get("claims") or {})
     if not _is_sound(content, len(file.claims)):
         raise InputError("The certificate is damaged: parts are missing or not of their kind. Ask for another copy.")
     held = ClaimData.of(data, file)
