@@ -300,8 +300,7 @@ def as_list(value: Any) -> list[Any]:
     """
     if value is None:
         return []
-    # frames and tables of every library have columns
-    is_one = isinstance(value, str | bytes | os.PathLike | Mapping) or hasattr(type(value), "columns")
+    is_one = isinstance(value, str | bytes | os.PathLike | Mapping) or is_frame(value)
     return [value] if is_one or not isinstance(value, Iterable) else list(value)
 
 
