@@ -388,7 +388,7 @@ def test_wrong_values_are_still_named_with_their_lines(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("model,item,score\na,1,3\na,2,8\n", {}, "score goes from 3 to 8. Pass --percent, --divide-by"),
+        ("model,item,score\na,1,3\na,2,8\n", {}, "score goes from 3 to 8. Pass divide_by=100, divide_by"),
         ("model,accuracy,f1\na,0.5,0.6\n", {}, "'accuracy' or 'f1' could be score"),
         ('model;item;score\na;1;"1,234"\n'.replace(";", ","), {}, "a decimal comma or a comma for thousands"),
         ("model,item,score\na,1,87%\na,2,0.4\n", {}, "1 of 2 values have a % sign"),
