@@ -96,6 +96,7 @@ def need(package: str, extra: str, purpose: str) -> None:
 _in_command: list[bool] = []  # not empty while a command runs
 _READING = {"map", "set", "percent", "higher-is-better", "lower-is-better"}
 _ARGUMENTS = {
+    "keep-reasoning": "keeps_reasoning",
     "percent": "divide_by=100",
     "higher-is-better": 'better="higher"',
     "lower-is-better": 'better="lower"',

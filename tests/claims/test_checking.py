@@ -315,7 +315,7 @@ def test_every_kind_says_its_sentence_and_what_it_cannot_be_is_refused():
     assert str(claims[6]) == "The agreement of the raters on voice is at least 0.75."
     assert str(Claim(kind="agreement", model="j", on="voice")) == "j may replace a rater on voice."
     assert str(claims[8]) == "a gives at least 3 more correct answers on average before its first error than b."
-    for wrong, told in (({"kind": "turns", "model": "a"}, "has a threshold"), ({"kind": "agreement"}, "has a threshold"), ({"kind": "scale", "model": "a", "than": "b", "on": "E"}, "on says nothing"), ({"kind": "horizon", "model": "a", "at_least": 0}, "above 0"), ({"kind": "agreement", "model": "j", "at_least": 0.5}, "is a test"), ({"kind": "corrected rate", "model": "a", "than": "b", "at_least": 0.1}, "about one model")):  # fmt: skip
+    for wrong, told in (({"kind": "turns", "model": "a"}, "has a threshold"), ({"kind": "agreement"}, "has a threshold"), ({"kind": "scale", "model": "a", "than": "b", "on": "E"}, "on has no meaning"), ({"kind": "horizon", "model": "a", "at_least": 0}, "above 0"), ({"kind": "agreement", "model": "j", "at_least": 0.5}, "is a test"), ({"kind": "corrected rate", "model": "a", "than": "b", "at_least": 0.1}, "about one model")):  # fmt: skip
         with pytest.raises(OptionError, match=told):
             Claim(**wrong)
     file = ClaimFile(tuple(claims))

@@ -205,7 +205,7 @@ def test_tables_may_have_their_own_dates(tmp_path):
     ("name", "text", "says"),
     [
         ("h.csv", "model,length\nx,1\n", "no column 'minutes'"),
-        ("h.csv", "model,minutes\nx,1\n", "both a horizon and a release date. Give the dates with --releases"),
+        ("h.csv", "model,minutes\nx,1\n", "both a horizon and a release date. Give the dates with releases"),
         ("h.csv", "model,minutes,released\nx,1,soon\n", "line 2: released soon is not a date"),
         ("h.csv", "model,minutes,success_rate\nx,1,0.8\n", "no horizon at success rate 0.5"),
         ("h.csv", "model,minutes,released\nx,long,2020-01-01\n", "Write numbers with digits"),

@@ -74,7 +74,7 @@ PACKED = gzip.compress((A + "".join(f"a{n},model,t,1,1\n" for n in range(2000)))
 WHOLE = parquet()
 
 COLUMNS = [
-    Case("missing column, near name", "x.csv", "subject,kind,tsk,attempt,score\n", ("x.csv", "'task'", "mean 'tsk'", "--map")),
+    Case("missing column, near name", "x.csv", "subject,kind,tsk,attempt,score\n", ("x.csv", "'task'", "mean 'tsk'", "rename=")),
     Case("missing columns, none near", "x.csv", "q,w\n1,2\n", ("no column 'subject' (nor task, score", "columns are: q, w")),
     Case("space in the header", "x.csv", A.replace(",kind", ", kind") + GOOD, ("'kind'", "' kind'")),
     Case("a column twice", "x.csv", A.strip() + ",score\n", ("x.csv", "'score' is there twice", "rename one")),
@@ -88,7 +88,7 @@ COLUMNS = [
 VALUES = [
     Case("a word for a number", "x.csv", A + "a,model,t,1,high\n", ("x.csv line 2", "score high is not a number", "digits")),
     Case("a decimal comma", "x.csv", A + 'a,model,t,1,"0,5"\n', ("line 2", "score 0,5 is not a number", "a point")),
-    Case("percentages", "x.csv", A + "a,model,t,1,62\n", ("line 2", "score 62", "(a on t)", "pass --percent")),
+    Case("percentages", "x.csv", A + "a,model,t,1,62\n", ("line 2", "score 62", "(a on t)", "pass divide_by=100")),
     Case("percentages, many", "x.csv", A + "".join(f"a,model,t{n},1,{n}\n" for n in range(60, 70)), ("score 60", "x.csv line 3 (61)", "7 more")),
     Case("below 0", "x.csv", A + "a,model,t,1,-0.1\n", ("score -0.1 is not between 0 and 1",)),
     Case("NaN", "x.csv", A + "a,model,t,1,NaN\n", ("line 2", "score NaN is not a finite number", "Remove it")),
@@ -189,10 +189,10 @@ PATHS = [
     Case("no ending", "x", S, ("unknown ending",)),
     Case("no input", "x.csv", S, ("No input was given",), lambda path: Scores([])),
     Case("a number for a table", "x.csv", S, ("polars, pandas or pyarrow", "this is of type int"), lambda path: Scores(5)),
-    Case("a file no source knows", "x.docx", "PK", ("x.docx: not recognised", "--source"), read),
+    Case("a file no source knows", "x.docx", "PK", ("x.docx: not recognised", "source_name"), read),
     Case("an unknown source", "x.csv", S, ("No source called 'epok'", "mean 'epoch'"), read, {"source_name": "epok"}, OptionError),
-    Case("an option that means nothing here", "x.csv", S + "m,b,1\n", ("--scorer does not apply to input of the format files",), read, {"scorer": "x"}, OptionError),
-    Case("an option that nobody knows", "x.csv", S + "m,b,1\n", ("--weather does not apply to input of the format files",), read, {"weather": "x"}, OptionError),
+    Case("an option that means nothing here", "x.csv", S + "m,b,1\n", ("scorer does not apply to input of the format files",), read, {"scorer": "x"}, OptionError),
+    Case("an option that nobody knows", "x.csv", S + "m,b,1\n", ("weather does not apply to input of the format files",), read, {"weather": "x"}, OptionError),
     Case("a scale of 0", "x.csv", S + "m,b,1\n", ("divide_by 0 is not a number above 0",), scores, {"divide_by": 0}, OptionError),
     Case("a scale that is no number", "x.csv", S + "m,b,1\n", ("divide_by nan",), scores, {"divide_by": float("nan")}, OptionError),
     Case("a broken file, table not named", "x.csv.gz", PACKED[:-50], ("x.csv.gz", "not a whole gzip file"), read),

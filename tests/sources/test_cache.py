@@ -188,7 +188,7 @@ def test_an_address_that_never_ends_or_is_too_large_is_left(folder):
         _remote.fetched("memory://large", limit=2 * 2**20)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the call, and says nothing
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.eval"
-        with pytest.raises(InputError, match=r"a\.eval: did not come within 0\.5 seconds"):
+        with pytest.raises(InputError, match=r"a\.eval: was not received within 0\.5 seconds"):
             _remote.fetched(address, deadline=0.5)
 
 

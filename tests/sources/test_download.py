@@ -333,7 +333,7 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("manner", ["drip", "drip_headers"])
 def test_a_server_that_drips_has_a_deadline(site, tmp_path, manner):
     site.manners = [manner]
-    with pytest.raises(InputError, match=r"did not come within 2 seconds\. The same command goes on"):
+    with pytest.raises(InputError, match=r"was not received within 2 seconds\. The same command continues"):
         fetch(site.url(), cache=tmp_path, timeout=20, deadline=2)
     site.is_over.set()
     assert len(site.asked) == 1

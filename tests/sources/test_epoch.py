@@ -245,18 +245,18 @@ def test_what_the_zip_knows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        "Left out, since Epoch's index does not use them: Shown only.",
+        "Excluded, because Epoch's index does not use them: Shown only.",
         "Superseded, but read like the others (the preset eci excludes them): FrontierMath-Old by FrontierMath-New.",
         "Not read, since benchmark_metadata.csv places no scores in them: vending_bench_2_external.csv.",
         "Tables of scores that are not there: unpublished.csv.",
-        "Left out, since there is no column for the model or the score (in brackets): renamed_external.csv (Old name).",
+        "Excluded, because there is no column for the model or the score (in brackets): renamed_external.csv (Old name).",
         "Listed with several dates, of which the first counts: twin.",
         "1 of 14 rows excluded: no model version; the first is in aider_polyglot_external.csv.",
         "1 of 14 rows excluded: no score; the first is in lech_external.csv.",
         "1 of 14 rows excluded: the score is not a number; the first is in lech_external.csv: n/a (twin on Lech Mazur Writing).",
         "1 of 14 rows excluded: the score is outside 0 to 1; the first is in apex_agents_external.csv: 1.2 (twin on APEX-Agents).",
         "Space around these model versions was removed: llama.",
-        "Left out: standard errors above 0.5, too large for scores from 0 to 1, on APEX-Agents.",
+        "Excluded: standard errors above 0.5, too large for scores from 0 to 1, on APEX-Agents.",
     ],
 )
 def test_what_is_told_of_the_zip(tmp_path: Path, told: str) -> None:
@@ -319,7 +319,7 @@ def test_a_member_that_is_not_text_is_refused(tmp_path: Path, content: bytes) ->
 def test_an_older_zip_says_what_is_missing(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "b.zip", {"gpqa_external.csv": "Model version,Score\nm,0.5\n"})
     assert "_external.csv" in (epoch.recognise(path) or "")
-    with pytest.raises(InputError, match=r"holds no benchmark_metadata\.csv.*https://epoch\.ai"):
+    with pytest.raises(InputError, match=r"contains no benchmark_metadata\.csv.*https://epoch\.ai"):
         epoch.read([path])
 
 

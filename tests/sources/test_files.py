@@ -273,7 +273,7 @@ def test_a_zip_of_tables_is_read_as_a_folder(tmp_path):
         tmp_path / "rows.zip", members | {"__MACOSX/._a.csv": "\0", "x/.hidden.csv": "", "x/picture.png": "-"}
     )
     made = account(path)
-    assert recognise(path).reason.startswith("it holds x/a.csv: ")
+    assert recognise(path).reason.startswith("it contains x/a.csv: ")
     assert (made.n_read, made.n_used, made.n_unexplained) == (2, 2, 0)
     assert {str(one.path) for one in made.files} == {f"{path}/x/{name}" for name in ("a.csv", "b.csv", "picture.png")}
     assert "1 file was not read (not recognised): x/picture.png." in made.notes
@@ -288,7 +288,7 @@ def test_a_fault_in_a_zip_names_zip_member_and_line(tmp_path):
         read(path)
     with pytest.raises(InputError, match=r"none\.zip: no file in it is of a known format\. 1 file .*: a\.png"):
         read(zipped(tmp_path / "none.zip", {"a.png": "-"}))
-    with pytest.raises(InputError, match=r"out\.zip: holds a member '\.\./a\.csv' that points outside"):
+    with pytest.raises(InputError, match=r"out\.zip: contains a member '\.\./a\.csv' that points outside"):
         read(zipped(tmp_path / "out.zip", {"../a.csv": "-"}))
 
 

@@ -685,8 +685,8 @@ def test_logs_and_folders_of_logs_are_recognised(made, arith, tmp_path):
     (tmp_path / "eval.txt").write_text("no log")
     assert inspect_logs.recognise(arith) == "it is an Inspect log"
     assert inspect_logs.recognise(made / "edited.json") == "it is an Inspect log"
-    assert inspect_logs.recognise(made / "arith") == f"it holds Inspect logs ({arith.name})"
-    assert inspect_logs.recognise(made) == f"it holds Inspect logs ({'edited.eval'})"
+    assert inspect_logs.recognise(made / "arith") == f"it contains Inspect logs ({arith.name})"
+    assert inspect_logs.recognise(made) == f"it contains Inspect logs ({'edited.eval'})"
     for path in (tmp_path, tmp_path / "logs.json", tmp_path / "eval.txt", tmp_path / "absent"):
         assert inspect_logs.recognise(path) is None
     assert recognise(made).source == "inspect_logs"
@@ -707,7 +707,7 @@ def test_a_log_named_twice_is_read_once(made, arith):
 
 
 def test_a_folder_without_logs_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="holds no Inspect log"):
+    with pytest.raises(InputError, match="contains no Inspect log"):
         inspect_logs.read([tmp_path])
 
 

@@ -140,9 +140,9 @@ def test_what_is_no_score_is_left_out_and_told(tmp_path):
     table = read(results(tmp_path, tasks))
     assert table.frame["benchmark"].to_list() == ["good"]
     assert not table.has("se")
-    assert "Left out because lower is better: word_perplexity on wikitext." in table.notes
-    assert "Left out because not between 0 and 1: bleu on wmt." in table.notes
-    assert "Left out because not a number: mcc on odd, note on odd." in table.notes
+    assert "Excluded because lower is better: word_perplexity on wikitext." in table.notes
+    assert "Excluded because not between 0 and 1: bleu on wmt." in table.notes
+    assert "Excluded because not a number: mcc on odd, note on odd." in table.notes
 
 
 def test_a_scale_of_a_hundred_is_divided_with_its_error(tmp_path):
@@ -270,7 +270,7 @@ def test_a_metric_is_lower_is_better_by_its_name_where_the_file_says_nothing(tmp
     tasks = {"it": {f"{metric},none": 0.4, "acc,none": 0.5}}
     table = read(results(tmp_path, tasks, drop=("higher_is_better",)))
     assert table.frame["score"].to_list() == [0.5]
-    assert f"Left out because lower is better: {metric} on it." in table.notes
+    assert f"Excluded because lower is better: {metric} on it." in table.notes
     path = samples(tmp_path / "alone", [sample(0, **{metric: 0.4, "acc": 1})])
     attempts = read(path)
     assert attempts.frame["score"].to_list() == [1]
@@ -289,7 +289,7 @@ def test_what_a_file_says_of_a_metric_goes_before_its_name(tmp_path):
     }
     table = read(results(tmp_path, tasks, drop=("higher_is_better",), configs=told))
     assert table.frame["score"].to_list() == [0.4]
-    assert table.notes == ("Left out because lower is better: score on it.",)
+    assert table.notes == ("Excluded because lower is better: score on it.",)
 
 
 def test_a_direction_that_nobody_says_is_told(tmp_path):
@@ -389,7 +389,7 @@ def test_a_table_that_nothing_was_written_for_is_refused(tmp_path):
 
 def test_an_empty_folder_is_refused(tmp_path):
     assert lm_eval.recognise(tmp_path) is None
-    with pytest.raises(InputError, match=r"holds neither results_\*\.json nor samples_\*\.jsonl"):
+    with pytest.raises(InputError, match=r"contains neither results_\*\.json nor samples_\*\.jsonl"):
         read(tmp_path, source_name="lm_eval")
 
 

@@ -130,7 +130,7 @@ def test_a_busy_server_is_asked_again():
         ((500, {}, b""), r"answered 500, 3 times. Try again later."),
         (
             (401, {}, b'{"error": "bad key"}'),
-            r"refused with 401 .*bad key.* --embedding-model and HOWSURE_EMBEDDINGS_KEY",
+            r"refused with 401 .*bad key.* embedding_model and HOWSURE_EMBEDDINGS_KEY",
         ),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), r"refused with 302"),
         ((200, {}, b"<html>"), r"the answer is not JSON"),

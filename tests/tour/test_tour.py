@@ -124,7 +124,7 @@ def test_the_command_line_refuses_what_does_not_go_together(tmp_path, command):
     found = command("demo", "--tours", "2", "--quick", cwd=tmp_path)
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
-    assert "--tours goes with" in found.stderr
+    assert "--tours can be combined with" in found.stderr
     gone = command("demo", "--epoch", "nowhere", cwd=tmp_path)
     assert gone.returncode == 2
     assert "nowhere" in gone.stderr

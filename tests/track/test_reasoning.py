@@ -170,7 +170,7 @@ def test_kept_reasoning_is_read_again_and_costs_input_tokens():
 @pytest.mark.skipif(not has_inspect, reason="Inspect is not installed")
 @pytest.mark.parametrize(
     ("config", "words"),
-    [({"reasoning_effort": "huge"}, "reasoning_effort"), ({"reasoning_history": "all"}, "--keep-reasoning")],
+    [({"reasoning_effort": "huge"}, "reasoning_effort"), ({"reasoning_history": "all"}, "Use keeps_reasoning")],
 )
 def test_a_dial_that_does_not_exist_is_refused(tmp_path, config, words):
     from howsure.track.running.playing import run_model

@@ -219,7 +219,7 @@ def run_model(
     asked = Asking(model, **asking)
     if "reasoning_history" in asked.config:
         raise OptionError(
-            "reasoning_history: what stays of earlier reasoning is a condition of the game. Use keeps_reasoning (--keep-reasoning)."
+            "reasoning_history: what stays of earlier reasoning is a condition of the game. Use --keep-reasoning."
         )
     if model.startswith("human/"):  # who plays one game at a time and has the screen to himself
         asked = replace(asked, max_samples=1, display="none")
