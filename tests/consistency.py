@@ -5,7 +5,7 @@ import re
 
 from howsure.estimates import Estimate, chance
 from howsure.reporting import TableBlock, Text
-from howsure.results.table_text import shown_columns
+from howsure.reporting.render import shown_columns
 
 BANNED = re.compile(r"intervals? overlap|leads with|\bp = 0\.0+\b|P = 1\.0+\b|= [<>]|\b[pP]\S* = (?:0\.000|1\.000)")
 HIGHEST = re.compile(

@@ -8,7 +8,7 @@ import pytest
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.reporting import Download, TableBlock
-from howsure.results.table_text import shown_columns
+from howsure.reporting.render import shown_columns
 
 
 @pytest.mark.parametrize("name", ["", "../rates.csv", "a/b.csv", ".hidden", "fdp\u202evsc.exe", 'x".csv', "a\nb.csv"])

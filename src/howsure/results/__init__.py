@@ -1,11 +1,15 @@
 """What every analysis returns.
 
-base          `Result`: tables, charts, JSON, saving and loading, a short repr and a table in notebooks
-storage       one file per result, from which an equal object is loaded
-provenance    which input, settings, seed and version made it; values as JSON
+::
+
+    base       `Result`: tables, charts, JSON, saving and loading, a short repr and a table in notebooks; `Provenance`: input, settings, seed, version
+    storage    one file per result, from which an equal object is loaded
+    blocks     texts, tables and charts that describe a result, for the terminal and the report
+    choices    the defensible options of an analysis, declared beside it
+    leading    sentences about who has the highest estimate
+    schemas    the published JSON schema of each result
 """
 
-from howsure.results.base import Result
-from howsure.results.provenance import Provenance, columns_of, plain, write_json
+from howsure.results.base import Provenance, Result, columns_of, plain, write_json
 
 __all__ = ["Provenance", "Result", "columns_of", "plain", "write_json"]

@@ -19,7 +19,7 @@ from howsure.errors import InputError
 from howsure.horizon.run_counts import check_success_rates
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.outside_text import json_text
-from howsure.results.provenance import plain
+from howsure.results.base import plain
 from howsure.safe_io import read_bytes
 from howsure.stats._arrays import Floats, normal_quantile
 from howsure.tables.frames import Part, parts_of
