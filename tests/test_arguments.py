@@ -4,6 +4,7 @@ import datetime
 import importlib
 import inspect
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,20 @@ def test_a_table_that_has_no_options_is_not_told_of_them(tmp_path):
     path.write_text("player,variant\na,median\n")
     with pytest.raises(InputError, match=r"no column 'model'.*Add or rename the column\.$"):
         howsure.track.report(path)
+
+
+def test_fractions_arrays_of_no_dimension_and_no_time_are_numbers_or_refused():
+    rates = pl.DataFrame({"subject": ["a"] * 4, "task": list("abcd"), "score": [1, 0, 1, 1]})
+    assert howsure.summary(rates, level=Fraction(9, 10)).equals(howsure.summary(rates, level=0.9))
+    with pytest.raises(OptionError, match="n_items"):
+        howsure.power(n_items=Fraction(201, 2))
+    with pytest.raises(OptionError, match="since"):
+        as_date(pd.NaT, "since")
+    with pytest.raises(OptionError, match="a and b are a text"):
+        howsure.compare(rates, a=["a"], b=["b"])
+    taken = checked(_rates)(np.array(0.5)), checked(_rates)([Fraction(1, 2)])
+    assert taken == ([0.5], [0.5])
+
+
+def _rates(success_rates: "Sequence[float]"):
+    return success_rates

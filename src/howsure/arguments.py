@@ -19,6 +19,7 @@ import numbers
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -107,8 +108,8 @@ def _fitting(name: str, value: Any, kinds: tuple[str, ...], known: Mapping[str, 
 def _fits(value: Any, kind: str, known: Mapping[str, Any]) -> bool:
     """Whether a value is of one kind; a kind that is not known fits every value."""
     stem = kind.partition("[")[0]
-    if stem in ("float", "int") and isinstance(value, float | np.floating):
-        return not math.isnan(value) and (stem == "float" or float(value).is_integer())
+    if stem in ("float", "int") and isinstance(value, numbers.Real):
+        return not math.isnan(value) and (stem == "float" or (math.isfinite(value) and value == math.floor(value)))
     if stem in _TYPES:
         return isinstance(value, _TYPES[stem])
     if kind in _TABLES:
@@ -138,14 +139,17 @@ def _listed(value: Any, kind: str, known: Mapping[str, Any]) -> list[Any] | None
         return [value]
     if isinstance(value, Mapping | str | bytes) or not isinstance(value, Iterable):
         return None
-    values = as_list(value)
+    values = as_list(value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value)
+    if {*inner} <= {"float", "int"}:
+        values = [float(one) if isinstance(one, Fraction) else one for one in values]
     return values if _fits(values, kind, known) else None
 
 
 def _number(name: str, value: Any, kinds: tuple[str, ...]) -> Any:
     if (name.startswith("n_") or name == "seed") and value < 0:
         raise OptionError(f"{name} is {value}; give 0 or more.")
-    return value if "float" in kinds else int(value)
+    is_other = not isinstance(value, int | float | np.number)  # a fraction, which numpy does not take
+    return int(value) if "float" not in kinds else float(value) if is_other else value
 
 
 def _words(kind: str, kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -182,6 +186,8 @@ def as_date(value: str | datetime.date, name: str) -> datetime.date:
     """A date, also from a text such as 2024-07-01 or from a time; ``name`` is the argument."""
     try:
         day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value[:10])
+        if str(day) == "NaT":
+            raise ValueError(day)
     except (TypeError, ValueError):
         raise OptionError(f"{name} {value!r} is not a date. Write it as 2024-07-01.") from None
     return day.date() if isinstance(day, datetime.datetime) else day

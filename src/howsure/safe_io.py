@@ -17,8 +17,9 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +36,7 @@ __all__ = [
     "cache_folder",
     "count_json_values",
     "gunzip",
+    "keeping",
     "lock_file",
     "points_outside",
     "read_bytes",
@@ -53,6 +55,7 @@ _FREE_VALUES = 2_000_000  # a value of JSON takes up to about 80 bytes in memory
 _VALUES_A_BYTE = 4  # of the packed file; logs have about one
 _MOST_VALUES = 16_000_000  # in one JSON member
 _STRUCTURE = b",:[{"
+_inputs: ContextVar[frozenset[Path]] = ContextVar("inputs", default=frozenset())
 _PIECE = 2**20
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, OSError, RuntimeError)
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # process numbers mean something here only
@@ -77,12 +80,24 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, _ZSTAND
 
 
 @contextmanager
+def keeping(paths: Iterable[str | os.PathLike[str]]) -> Iterator[None]:
+    """Within the block these files, which a command reads, are not replaced."""
+    token = _inputs.set(frozenset(Path(path).resolve() for path in paths))
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+@contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path` that becomes it when the block ends well, and vanishes when it does not.
 
     The temporary name keeps the suffix, for writers that look at it.
     """
     target = Path(path)
+    if target.resolve() in _inputs.get():
+        raise InputError(f"{target}: is an input of this command and would be replaced; choose another folder with -o.")
     if target.exists() and not (target.is_file() or target.is_dir()):  # the new file would take the place of the device
         raise InputError(f"{target}: is a device or a pipe, not a file; choose another output.")
     _make_folder(target.parent)

@@ -43,12 +43,15 @@ def test_legend_and_title_beside_long_names_fit_a_telephone(browser_page, tmp_pa
 
 @pytest.mark.parametrize(("scheme", "colors"), [("light", LIGHT), ("dark", DARK)])
 def test_the_same_picture_is_readable_on_light_and_dark(scheme, colors, examples, browser_page, tmp_path):
-    page = browser_page(save_chart(examples["interval_plot"](), tmp_path / "chart.html"), scheme=scheme)
-    still, live = page.locator(".stage svg").first, page.locator(LIVE)
-    for picture in (still, live):
-        label = picture.locator("text", has_text="strong")
-        label.wait_for()
-        assert label.evaluate("element => getComputedStyle(element).fill") == rgb(colors["ink"])
+    from playwright.sync_api import expect
+
+    path = save_chart(examples["interval_plot"](), tmp_path / "chart.html")
+    page, without_scripts = (browser_page(path, scheme=scheme, java_script_enabled=has) for has in (True, False))
+    for picture in (
+        without_scripts.locator(".stage svg"),
+        page.locator(LIVE),
+    ):  # the live one takes the place of the still one
+        expect(picture.locator("text", has_text="strong")).to_have_css("fill", rgb(colors["ink"]), timeout=60_000)
     assert page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor") == rgb(colors["paper"])
 
 

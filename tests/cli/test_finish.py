@@ -83,6 +83,37 @@ def test_a_record_cannot_name_files_outside_the_folder(command, tmp_path):
     assert outside.exists()
 
 
+def test_a_record_removes_nothing_behind_a_link_or_of_another_result(command, tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "out"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("mine")
+    command("summary", ATTEMPTS, "-o", folder, "--formats", "html")
+    (folder / "sub").symlink_to(elsewhere)
+    (folder / "shared.png").write_text("shared")
+    record = folder / "summary_report.sections.json"
+    told = json.loads(record.read_text())
+    digests = {
+        name: hashlib.sha256(text.encode()).hexdigest()
+        for name, text in (("sub/mine.txt", "mine"), ("shared.png", "shared"))
+    }
+    told["files"] |= digests | {"x" * 5000: "0"}
+    record.write_text(json.dumps(told))
+    (folder / "other_report.sections.json").write_text(json.dumps({"kind": "Other", "files": digests}))
+    again = command("summary", ATTEMPTS, "-o", folder, "--formats", "html")
+    assert again.returncode == 0, again.stderr
+    assert (elsewhere / "mine.txt").exists()
+    assert (folder / "shared.png").exists()
+
+
+def test_an_input_is_never_replaced(command, tmp_path):
+    given = tmp_path / "summary.csv"
+    given.write_bytes(Path(ATTEMPTS).read_bytes())
+    told = command("summary", given, "-o", tmp_path)
+    assert told.returncode == 2
+    assert "is an input of this command and would be replaced; choose another folder" in told.stderr
+    assert given.read_bytes() == Path(ATTEMPTS).read_bytes()
+
+
 def test_the_report_shows_what_the_last_run_computed(command, tmp_path):
     def page():
         told = command("report", tmp_path / "out", "-o", tmp_path / "page.html")

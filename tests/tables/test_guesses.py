@@ -898,3 +898,13 @@ def test_what_has_to_be_guessed_is_not_read_as_it_stands(tmp_path, text, says):
     (tmp_path / "x.csv").write_text(text)
     assert not any(table.as_it_stands(parts_of(tmp_path / "x.csv")) for table in TABLES.values())
     assert says in " ".join(sources.read(tmp_path / "x.csv").notes)
+
+
+@pytest.mark.parametrize("subject", ["subject", "Model"])
+def test_files_that_need_mending_are_mended_also_under_our_names(tmp_path, subject):
+    (tmp_path / "ends.csv").write_text(f"{subject},task,attempt,score\na,t1,1,1,\na,t2,1,0,\n")
+    (tmp_path / "quote.csv").write_text(f'{subject},task,score\na,5" pipe,1\nb,t,0\n')
+    ends = sources.read(tmp_path / "ends.csv")
+    assert ends.frame["score"].to_list() == [1, 0]
+    assert "empty fields at the ends of lines excluded" in " ".join(ends.notes)
+    assert sources.read(tmp_path / "quote.csv").frame["task"].to_list() == ['5" pipe', "t"]

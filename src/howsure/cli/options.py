@@ -353,7 +353,10 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
 def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given: dict[str, float]) -> None:
     is_quiet = given.get("quiet") or any(getattr(value, "quiet", False) for value in given.values())
     _show_log("ERROR" if is_quiet else "INFO" if sys.stderr.isatty() else "WARNING")
-    with naming_options(), keep_finished(), _terminated_as_interrupted() as terminated:
+    from howsure.safe_io import keeping
+
+    inputs = [one for one in given.get("inputs") or () if Path(one).is_file()]
+    with naming_options(), keep_finished(), keeping(inputs), _terminated_as_interrupted() as terminated:
         try:
             for name, number in numbers_given.items():
                 if not math.isfinite(number):

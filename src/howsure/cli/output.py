@@ -243,11 +243,17 @@ def write_report(report: Report, output: Output, page: Path, *, kind: str, writt
 
     written = [*written, *([write_atomic(page, render(report))] if "html" in output.formats_asked else [])]
     sections = page.with_name(page.stem + ENDING)
-    old = sorted({*files_saved_with(sections, kind)} - {*written, sections})
-    for path in old:
-        path.unlink()
-    if old:
-        output.console.notes([f"removed: {', '.join(_in_short(old))}, from an earlier run"])
+    removed, kept = [], []
+    for path in sorted({*files_saved_with(sections, kind)} - {*written, sections}):
+        try:
+            path.unlink(missing_ok=True)
+            removed.append(path)
+        except OSError:
+            kept.append(path)
+    told = {"removed": removed, "could not be removed": kept}
+    output.console.notes(
+        f"{what}: {', '.join(_in_short(files))}, from an earlier run" for what, files in told.items() if files
+    )
     return [*written, save_sections(report, sections, kind=kind, files=written)]
 
 

@@ -320,6 +320,10 @@ def _spec(side: Spec | None) -> dict[str, str] | None:
     """Column → value; the column is "" where only a value was given."""
     if side is None:
         return None
+    if not isinstance(side, str | Mapping):
+        raise OptionError(
+            f"a and b are a text such as 'gpt-5' or a dict of columns; this is of type {type(side).__name__}."
+        )
     if not isinstance(side, str):
         return {_ALIASES.get(str(k), str(k)): str(v) for k, v in side.items()}
     if "=" not in side:

@@ -114,7 +114,10 @@ def files_saved_with(path: Path, kind: str) -> list[Path]:
     """The files that were written with these sections, if the result was of this kind, and that have not been changed since."""
     try:
         told = json.loads(read_bytes(path)) if path.is_file() else {}
-        return [one for one, digest in _files(told, path) if told["kind"] == kind and _is_unchanged(one, digest)]
+        if not told or told["kind"] != kind:
+            return []
+        others = {one for other in path.parent.glob(f"*{ENDING}") if other != path for one, _ in _recorded(other)}
+        return [one for one, digest in _files(told, path) if one not in others and _is_unchanged(one, digest)]
     except _NOT_SECTIONS:
         return []
 
@@ -163,9 +166,20 @@ def _report_of(path: Path) -> Report:
     return Report(sections[0].title, sections, result.provenance, day, result.opening())
 
 
+def _recorded(path: Path) -> list[tuple[Path, str]]:
+    try:
+        return _files(json.loads(read_bytes(path)), path)
+    except _NOT_SECTIONS:
+        return []
+
+
 def _files(told: Mapping[str, Any], path: Path) -> list[tuple[Path, str]]:
-    """The files in a record and their digests, without names that lead out of the folder."""
-    return [(path.parent / name, digest) for name, digest in told.get("files", {}).items() if not points_outside(name)]
+    """The files in a record and their digests, without names that lead out of the folder or through a link."""
+    named = [(path.parent / name, digest) for name, digest in told.get("files", {}).items() if not points_outside(name)]
+    home = path.parent.resolve()
+    return [
+        (one, digest) for one, digest in named if one.parent.resolve() == home / one.parent.relative_to(path.parent)
+    ]
 
 
 def _digest(path: Path) -> str:
@@ -174,7 +188,10 @@ def _digest(path: Path) -> str:
 
 
 def _is_unchanged(path: Path, digest: str) -> bool:
-    return path.is_file() and _digest(path) == digest
+    try:
+        return path.is_file() and _digest(path) == digest
+    except OSError:  # a name that no disk allows, or a file that may not be read
+        return False
 
 
 def _packed(block: Block) -> dict[str, Any]:

@@ -152,16 +152,16 @@ class Table:
     @classmethod
     def as_it_stands(cls, parts: Sequence[Part]) -> Self | None:
         """The table, if all columns have its names and all values are as it wants them; else None: what they mean has to be guessed."""
-        for part in parts:
-            names = part.rows.collect_schema().names()
-            is_plain = part.format in ("csv", "tsv", "parquet", "frame") and not part.says and not part.fault
-            if not is_plain or not {*cls.needed()} <= {*names} <= {one.name for one in cls.columns} - _LATE:
-                return None
-            first, texts = pl.col(names[0]).cast(pl.String), pl.col(pl.String)
-            odd = [(first == names[0]) | first.str.contains(DASHES), texts.str.strip_chars(UNSEEN) != texts]
-            if any(part.collect(part.rows.select(pl.any_horizontal(odd).any())).row(0)):
-                return None  # the header again, a rule below it, or blanks around values
         try:
+            for part in parts:
+                names = part.rows.collect_schema().names()
+                is_plain = part.format in ("csv", "tsv", "parquet", "frame") and not part.says and not part.fault
+                if not is_plain or not {*cls.needed()} <= {*names} <= {one.name for one in cls.columns} - _LATE:
+                    return None
+                first, texts = pl.col(names[0]).cast(pl.String), pl.col(pl.String)
+                odd = [(first == names[0]) | first.str.contains(DASHES), texts.str.strip_chars(UNSEEN) != texts]
+                if any(part.collect(part.rows.select(pl.any_horizontal(odd).any())).row(0)):
+                    return None  # the header again, a rule below it, or blanks around values
             return cls(list(parts)) if parts else None
         except InputError:
             return None
