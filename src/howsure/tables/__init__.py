@@ -21,6 +21,7 @@ from howsure.errors import InputError, OptionError, closest
 from howsure.outside_text import html_table
 from howsure.tables.columns import Column, Rule, rules, typed, typed_name
 from howsure.tables.frames import Part, as_text, parts_of, write_frame
+from howsure.tables.outcomes import MISSING, OUTCOMES, Count, Policy, counted_text, defensible
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
@@ -96,6 +97,7 @@ class Table:
         divide_by: float = 1,
         notes: Sequence[str] = (),
     ) -> None:
+        source = rows
         if isinstance(rows, Table):
             notes = (*rows.notes, *notes)
             rows = rows.lazy
@@ -109,6 +111,8 @@ class Table:
             raise InputError("No input was given; a table needs a frame or a file.")
         checked = [self._check(part, divide_by) for part in shaped]
         self.lazy: pl.LazyFrame = pl.concat(checked, how="diagonal_relaxed")
+        if isinstance(source, Table):
+            self._keep_settings(source)
         completed = self._complete(shaped)
         self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *completed, *self._near_misses())))
 
@@ -171,13 +175,33 @@ class Table:
         """The rows in memory."""
         return self.lazy.collect(engine="streaming")
 
+    def derive(self, rows: pl.LazyFrame, *notes: str) -> Self:
+        """A table of some of these rows, or of these rows with other names: checked before, so not checked again.
+
+        Parameters
+        ----------
+        rows : polars.LazyFrame
+            Rows that are as valid as those of this table.
+        *notes : str
+            What was done to them.
+        """
+        made = object.__new__(type(self))
+        made.lazy, made.notes = rows, tuple(dict.fromkeys((*self.notes, *notes)))
+        made._keep_settings(self)
+        return made
+
+    def _keep_settings(self, source: Table) -> None:
+        """Take over what was decided about the analysis of another table's rows."""
+
     @classmethod
     def union(cls, tables: Sequence[Self]) -> Self:
         """One table of the rows of several, checked together."""
         if len(tables) == 1:
             return tables[0]
         notes = tuple(note for table in tables for note in table.notes)
-        return cls(pl.concat([table.lazy for table in tables], how="diagonal_relaxed"), notes=notes)
+        made = cls(pl.concat([table.lazy for table in tables], how="diagonal_relaxed"), notes=notes)
+        made._keep_settings(tables[0])
+        return made
 
     @classmethod
     def named(cls, name: str) -> Column:
@@ -206,7 +230,11 @@ class Table:
     def __repr__(self) -> str:
         counts = self.lazy.select(pl.len().alias("rows"), *(pl.col(c).n_unique().alias(f"{c}s") for c in self.told_by))
         told = ", ".join(f"{n:,} {what}" for what, n in counts.collect(engine="streaming").row(0, named=True).items())
-        return f"<{type(self).__name__}: {told}>"
+        return f"<{type(self).__name__}: {told}{self._remark()}>"
+
+    def _remark(self) -> str:
+        """What else the short description says."""
+        return ""
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
@@ -389,13 +417,16 @@ class Attempts(Table):
         ),
         _number(
             "score",
-            "0 to 1, higher is better",
+            "0 to 1, higher is better; empty where the attempt has none",
             required=True,
+            may_be_empty=True,
             low=0,
             high=1,
             is_scaled=True,
             remedy=_ANY_SCALE,
         ),
+        _text("outcome", "what became of the attempt", choices=OUTCOMES),
+        _text("reason", "why the attempt has no score, in the words of the log"),
         _text("family", "tasks that resemble each other"),
         _text("domain", "the field or the eval that the task belongs to"),
         _text("item_digest", "a hash of the item's content: tasks with the same question have the same hash"),
@@ -420,6 +451,96 @@ class Attempts(Table):
     )
     key = ("subject", "task", "attempt")
     told_by = ("subject", "task")
+
+    count: Count = Count()
+    """What attempts without a score count as, as far as the user decided it."""
+    reduction: str = "mean"
+    """How several attempts at one item become one score, once it is decided what those without a score count as."""
+
+    def _keep_settings(self, source: Table) -> None:
+        if isinstance(source, Attempts):
+            self.count, self.reduction = source.count, source.reduction
+
+    def _remark(self) -> str:
+        counts = {outcome: sum(one.get(outcome, 0) for one in self.outcomes.values()) for outcome in self.missing}
+        return f"; without a score: {counted_text(counts)}" if counts else ""
+
+    def counting(
+        self,
+        count: str | Mapping[str, str] | None = None,
+        missing_score: float | None = None,
+        *,
+        harness: Mapping[str, str] = {},
+    ) -> Self:
+        """The same attempts, with a decision on what those without a score count as.
+
+        Parameters
+        ----------
+        count : str or mapping, optional
+            Outcome → ``wrong`` or ``drop``: ``"errored=wrong,unscored=drop"``, or ``"harness"`` for what the harness's own means do. Outcomes
+            without a rule keep every defensible one, and conclusions have to agree under all of them.
+        missing_score : float, optional
+            What ``wrong`` counts as, where scores have no worst value.
+        harness : mapping
+            What the harness counts as wrong.
+        """
+        made = self.derive(self.lazy)
+        made.count = Count.of(count, missing_score, harness=harness)
+        return made
+
+    @cached_property
+    def outcomes(self) -> dict[str, dict[str, int]]:
+        """For each subject how many attempts had which outcome; empty where every attempt has a score."""
+        if not self.has("outcome"):
+            return {}
+        rows = self.lazy.group_by("subject", "outcome").agg(self.n.sum().alias("n")).sort("subject", "outcome")
+        counts: dict[str, dict[str, int]] = {}
+        for subject, outcome, n in rows.collect(engine="streaming").rows():
+            counts.setdefault(subject, {})[outcome] = n
+        return counts if any({*one} & {*MISSING} for one in counts.values()) else {}
+
+    @property
+    def missing(self) -> list[str]:
+        """The outcomes without a score that occur."""
+        there = {outcome for counts in self.outcomes.values() for outcome in counts}
+        return [outcome for outcome in MISSING if outcome in there]
+
+    @property
+    def policies(self) -> list[Policy]:
+        """The defensible policies for the attempts without a score, the main one first."""
+        return defensible(self.missing, self.count.rules)
+
+    def under(self, policy: Policy) -> Self:
+        """The attempts that count under a policy, each with a score.
+
+        Where scores have no worst value and none was given, an attempt cannot count as wrong and is dropped.
+
+        Parameters
+        ----------
+        policy : Policy
+            One rule per outcome.
+        """
+        if not self.missing:
+            return self
+        is_wrong = pl.col("outcome").is_in([one for one in self.missing if policy.of(one) == "wrong"])
+        is_lower = (pl.col("better") == "lower").fill_null(False) if self.has("better") else pl.lit(False)
+        worst = pl.when(is_lower).then(1.0).otherwise(0.0)
+        if self.count.missing_score is not None:
+            worst = pl.lit(float(self.count.missing_score))
+        elif self.has("scale"):
+            worst = pl.when((pl.col("scale") == "free").fill_null(False)).then(None).otherwise(worst)
+        is_filled = pl.col("score").is_null() & is_wrong
+        filled = [pl.when(is_filled).then(worst).otherwise("score").alias("score")]
+        if self.has("n_success"):
+            n_success = pl.when(is_lower).then("n").otherwise(0)
+            filled.append(pl.when(is_filled).then(n_success).otherwise("n_success").alias("n_success"))
+        made = self.derive(self.lazy.with_columns(filled).filter(pl.col("score").is_not_null()))
+        return made
+
+    @property
+    def counted(self) -> Self:
+        """The attempts that count under the main policy, each with a score."""
+        return self.under(self.policies[0])
 
     @cached_property
     def n(self) -> pl.Expr:
@@ -510,7 +631,7 @@ class Attempts(Table):
                 "Give both, or neither for a single attempt.",
             ),
             "is missing beside n": (
-                (n > 1) & n_success.is_null(),
+                (n > 1) & n_success.is_null() & (pl.lit("outcome" not in names) | score.is_not_null()),
                 "Say how many of the n attempts succeeded, or give one row per attempt.",
             ),
             "is above n": (n_success > n, "Correct one of them."),
@@ -525,8 +646,8 @@ class Attempts(Table):
         ]
 
     def _complete(self, parts: Sequence[Part]) -> list[str]:
-        """Leave out invalid rows, and number attempts where the input does not."""
-        notes = []
+        """Leave out invalid rows, say what became of each attempt, and number attempts where the input does not."""
+        notes = self._settle_outcomes()
         if self.has("valid"):
             is_invalid = (pl.col("valid") == "no").fill_null(False)
             if invalid := int(self.lazy.select(is_invalid.sum()).collect(engine="streaming").item()):
@@ -541,6 +662,41 @@ class Attempts(Table):
             return [*notes, note, *self._numbered()]
         self._check_groups(parts)
         return notes
+
+    def _settle_outcomes(self) -> list[str]:
+        """Give every attempt its outcome, where some have no score, and count them."""
+        lacks, has_outcome = pl.col("score").is_null(), self.has("outcome")
+        is_odd = ((pl.col("outcome") == "scored") == lacks).fill_null(value=False) if has_outcome else pl.lit(False)
+        facts = self.lazy.select(pl.len(), lacks.sum().alias("lacks"), is_odd.sum().alias("odd"))
+        n, n_lacking, n_odd = facts.collect(engine="streaming").row(0)
+        if not n_lacking:
+            if has_outcome:
+                self.lazy = self.lazy.drop(name for name in ("outcome", "reason") if self.has(name))
+            return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
+        if n_lacking == n:
+            raise InputError(f"None of the {n:,} attempts has a score.")
+        told = [pl.when(pl.col("outcome") != "scored").then("outcome")] if has_outcome else []
+        told += [
+            pl.when(pl.col(name).is_not_null()).then(pl.lit(outcome))
+            for name, outcome in _OUTCOME_OF.items()
+            if self.has(name)
+        ]
+        outcome = pl.when(lacks).then(pl.coalesce(*told, pl.lit("unscored"))).otherwise(pl.lit("scored"))
+        why = [pl.col(name) for name in ("reason", *_OUTCOME_OF) if self.has(name)]
+        reason = (
+            pl.when(lacks).then(pl.coalesce(*why, pl.lit("no score in the input")))
+            if why
+            else pl.when(lacks).then(pl.lit("no score in the input"))
+        )
+        self.lazy = self.lazy.with_columns(outcome.alias("outcome"), reason.alias("reason"))
+        counts = {outcome: sum(one.get(outcome, 0) for one in self.outcomes.values()) for outcome in MISSING}
+        total = sum(sum(one.values()) for one in self.outcomes.values())
+        self.__dict__.pop("outcomes", None)  # rows may still be excluded
+        note = f"{sum(counts.values()):,} of {total:,} attempts have no score: {counted_text(counts)}."
+        return [
+            note,
+            *([f"{n_odd:,} outcomes were corrected: an attempt is scored exactly if it has a score."] if n_odd else []),
+        ]
 
     def _restarting(self) -> list[str]:
         """The columns for each value of which the attempts run 1, 2, …: a subject has a first attempt with each of two prompts."""
@@ -728,6 +884,9 @@ class Votes(Table):
     )
     told_by = ("a", "b")
 
+
+_OUTCOME_OF = {"error": "errored", "limit": "limit"}
+"""What became of an attempt without a score that has this column."""
 
 TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings, "votes": Votes}
 

@@ -25,6 +25,7 @@ class Column:
     choices: tuple[str, ...] = ()
     remedy: str = ""
     is_scaled: bool = False  # divided by `divide_by`, as scores on another scale are
+    may_be_empty: bool = False  # a required column of which single values may be missing
     by_default: str = ""  # what a required column is filled with where the input lacks it
 
 
@@ -51,7 +52,7 @@ def rules(column: Column, dtype: pl.DataType, *, is_free: pl.Expr | None = None)
         told = remedy or column.remedy or f"Correct it or leave {'the row' if column.required else 'it'} out."
         found.append(Rule(f"{column.name}/{len(found)}", column, bad.fill_null(False), says, told))
 
-    if column.required:
+    if column.required and not column.may_be_empty:
         rule(raw.is_null(), "is missing", "Fill it in or leave the row out.")
     if column.kind == "text":
         text = raw.cast(pl.String)
