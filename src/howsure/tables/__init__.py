@@ -493,7 +493,8 @@ class Attempts(Table):
         """For each subject how many attempts had which outcome; empty where every attempt has a score."""
         if not self.has("outcome"):
             return {}
-        rows = self.lazy.group_by("subject", "outcome").agg(self.n.sum().alias("n")).sort("subject", "outcome")
+        n = pl.col("n").fill_null(1).sum() if self.has("n") else pl.len()
+        rows = self.lazy.group_by("subject", "outcome").agg(n.cast(pl.Int64).alias("n")).sort("subject", "outcome")
         counts: dict[str, dict[str, int]] = {}
         for subject, outcome, n in rows.collect(engine="streaming").rows():
             counts.setdefault(subject, {})[outcome] = n
