@@ -194,7 +194,10 @@ def test_the_verdict_follows_the_rule():
     most = verdict([0.6, 0.6, 0.6, 0.6, 0.4], [0.7] * 5)
     assert (most.verdict, most.turns_on, most.share_supported) == ("holds in most", "a", 0.8)
     assert verdict([0.6, 0.6, 0.6, 0.4, 0.4], [0.7] * 5).verdict == "cannot tell"
-    assert verdict([0.1] + [0.6] * 4, [0.2] + [0.7] * 4).verdict == "does not hold"
+    assert (
+        verdict([0.1] + [0.6] * 4, [0.2] + [0.7] * 4).verdict == "cannot tell"
+    )  # as a claim that one of five supports
+    assert verdict([0.1] * 4 + [0.6], [0.2] * 4 + [0.7]).verdict == "does not hold"
     assert verdict([0.4] + [0.6] * 4, [0.7] * 5).verdict == "cannot tell"
 
 

@@ -11,7 +11,6 @@ import pytest
 import howsure
 from howsure.errors import OptionError
 from howsure.evals.explorer import explore
-from howsure.evals.variants import varying_factors
 from howsure.stats._arrays import t_quantile
 from howsure.tables import Attempts
 from servers.report_page import show
@@ -78,9 +77,8 @@ def same_as_python(page, attempts, cluster):
         assert (means[name]["nItems"], means[name]["nClusters"]) == (row.n_items, row.n_clusters)
     names = page.evaluate("explorer.content.models")
     there = sorted(rows)
-    pooled = [name for name in varying_factors(attempts) if name != "subject"]
     for a, b in [(there[0], there[-1]), (there[-1], there[0]), (there[1], there[0])]:
-        pair = howsure.compare(attempts, a, b, by="model", pool=pooled, cluster=cluster).pairs[0]
+        pair = howsure.compare(attempts, a, b, by="model", cluster=cluster).pairs[0]
         found = page.evaluate("([a, b]) => explorer.pair(a, b)", [names.index(a), names.index(b)])
         same(found, pair.difference)
         assert found["pGreater"] == pytest.approx(pair.p_a_greater, rel=1e-9, abs=1e-12)
@@ -108,7 +106,7 @@ def test_numbers_equal_python_near_the_bounds(opened, share):
     frame = attempts_of(n_attempts=1).frame.with_columns(domain=pl.lit("alpha"))
     rank = pl.col("task").rank("dense").over("subject") / pl.col("task").n_unique()
     edge = Attempts(frame.with_columns(score=(rank <= share).cast(pl.Float64)))
-    same_as_python(opened(edge), edge, "task")
+    same_as_python(opened(edge, cluster="task"), edge, "task")
 
 
 def test_filters_recompute_what_python_gives_for_the_rows_that_are_left(opened):
@@ -166,7 +164,7 @@ def test_cost_has_the_clustered_interval_of_its_item_means(opened):
     from howsure.stats.means import mean
 
     attempts = attempts_of()
-    page = opened(attempts)
+    page = opened(attempts, cluster="task")
     own = attempts.frame.filter(subject="model 1").group_by("domain", "task").agg(pl.col("cost").mean())
     own = own.sort("domain", "task")
     expected = mean(own["cost"].to_numpy(), own["task"].to_list(), strata=own["domain"].to_list(), bounds=None)
@@ -179,7 +177,7 @@ def test_cost_per_success_is_that_of_compare(opened):
     ratio = pytest.importorskip("howsure.evals.comparison", reason="costs are not compared yet").ratio
 
     attempts = attempts_of()
-    page = opened(attempts)
+    page = opened(attempts, cluster="task")
     own = attempts.frame.filter(subject="model 1").group_by("task").agg(pl.col("cost", "score").mean()).sort("task")
     expected = ratio(own["cost"].to_numpy(), own["score"].to_numpy(), own["task"].to_list(), 0.95)
     same(page.evaluate("explorer.costPerSuccess(1)"), expected)
@@ -284,10 +282,11 @@ def test_factors_that_vary_are_crossed_unless_they_are_pooled_and_that_is_said(o
         f"model=model {m}, prompt={p}" for m in (0, 1) for p in ("long", "short")
     ]
     found = page.evaluate("explorer.pair(2, 0)")
-    same(found, howsure.compare(attempts, "model=model 1,prompt=long", "model=model 0,prompt=long").pairs[0].difference)
+    pair = howsure.compare(attempts, "model=model 1,prompt=long", "model=model 0,prompt=long").pairs[0]
+    same(found, pair.difference)
     pooled = opened(attempts, by="model")
     assert pooled.evaluate("explorer.content.models") == ["model 0", "model 1"]
-    assert "pooled over prompt" in pooled.locator("footer").text_content()
+    assert "averaged over prompt" in pooled.locator("footer").text_content()
 
 
 def test_one_model_and_one_item(opened):

@@ -97,8 +97,8 @@ def test_the_same_questions_under_two_configurations_are_one_cluster():
     digests = [f"d{i}" for _ in (1, 2) for i in range(24)]
     families = [f"f{i % 6}" for _ in (1, 2) for i in range(24)]
     table = attempts(rows, item_digest=digests, family=families)
-    assert {row.n_clusters for row in summary(table).rows} == {24}
-    assert {row.n_clusters for row in summary(table, cluster="family").rows} == {6}
+    assert {row.n_clusters for row in summary(table, cluster="task").rows} == {24}
+    assert {row.n_clusters for row in summary(table).rows} == {6}
     assert {row.n_clusters for row in summary(attempts(rows), by="all").rows} == {48}
 
 

@@ -93,7 +93,7 @@ def test_runs_cut_by_a_limit_are_counted_and_their_influence_is_tested(attempts)
     n = attempts.frame.select(is_cut.sum()).item()
     assert result.warnings[0].text.startswith(f"{n:,} of {len(attempts):,} attempts")
     assert "2 of 3 verdicts change" in result.warnings[0].text  # without its failures the weak model is perfect
-    assert sum(row.n_limited for row in result.contents) == n
+    assert sum(row.n_scored for row in result.contents) == len(attempts)  # they have a score
 
 
 def test_errors_that_change_nothing_are_told_as_such(attempts):
@@ -110,11 +110,12 @@ def test_models_with_different_settings_are_told(attempts):
     assert "provider" not in result.warnings[0].text
 
 
-def test_a_prompt_that_varies_is_held_equal(attempts):
+def test_a_prompt_that_varies_is_averaged_over_what_both_have(attempts):
     both = pl.concat([attempts.frame.with_columns(prompt=pl.lit(one)) for one in ("plain", "cot")]).drop("attempt")
     result = overview(Attempts(both), cluster="family")
-    assert {claim.held for claim in result.claims} == {"prompt=plain", "prompt=cot"}
-    assert "compared at equal values" in result.warnings[0].text
+    assert {(claim.a, claim.b) for claim in result.claims} == {(c.a, c.b) for c in overview(attempts).claims}
+    assert "conclusions are about exactly these" in result.warnings[0].text
+    assert "for exactly these 2 prompts" in result.comparison.pairs[0].estimand
 
 
 def test_one_model_with_two_prompts_compares_the_prompts(attempts):
@@ -134,7 +135,7 @@ def test_one_model_alone_has_a_mean_and_no_claim(attempts):
 
 @pytest.mark.parametrize(("ability", "kind"), [(9.0, "saturated"), (-9.0, "too hard")])
 def test_evals_without_room_are_told(ability, kind):
-    result = overview(simulate(abilities={"a": ability, "b": ability}, n_families=8, seed=1).attempts)
+    result = overview(simulate(abilities={"a": ability, "b": ability}, n_families=8, seed=1).attempts, cluster="task")
     assert kind in kinds(result)
 
 

@@ -153,8 +153,9 @@ def test_plans_count_tokens_and_money():
         power(pilot, assurance=1.5)
 
 
-def test_a_pilot_that_pools_prompts_says_so():
+def test_two_prompts_of_a_pilot_are_no_repeats():
     data = simulate(abilities={"A": 0.0, "B": 0.5}, n_families=4, n_attempts=2, seed=1).attempts.frame
     prompts = pl.when(pl.col("attempt") == 1).then(pl.lit("plain")).otherwise(pl.lit("cot"))
-    assert "pooled over prompt" in power(data.with_columns(prompt=prompts)).provenance.notes[-1]
+    with pytest.raises(InputError, match="No task was tried more than once"):
+        power(data.with_columns(prompt=prompts))
     assert not power(data).provenance.notes

@@ -52,7 +52,7 @@ def test_too_few_shared_items_are_refused():
 
 def test_differences_over_fixed_items_are_narrower_and_need_repeats():
     attempts = simulate(abilities={"a": 0.5, "b": 0.0}, n_attempts=5, seed=1).attempts
-    sampled, fixed = (compare(attempts, items=items).pairs[0] for items in ("sampled", "fixed"))
+    sampled, fixed = (compare(attempts, items=items, cluster="task").pairs[0] for items in ("sampled", "fixed"))
     assert fixed.difference.value == pytest.approx(sampled.difference.value, abs=1e-12)
     assert fixed.difference.width < sampled.difference.width
     assert fixed.estimand.endswith("over exactly these items")

@@ -1,4 +1,4 @@
-"""pass@k and its like: unbiased, against enumeration; errors as wrong or left out."""
+"""pass@k and its like: unbiased, against enumeration; attempts without a score are filled before they are reduced."""
 
 import itertools
 import json
@@ -9,7 +9,7 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.evals.variants import best_of, count_errors, majority_of, pass_all, pass_any, reduce_attempts
+from howsure.evals.variants import best_of, majority_of, pass_all, pass_any, reduce_attempts
 from howsure.tables import Attempts
 
 
@@ -77,13 +77,11 @@ def test_counts_give_the_same_as_rows():
     )
 
 
-def test_errors_count_as_wrong_or_not_at_all():
-    table = attempts([("m", "a", 1), ("m", "a", 1), ("m", "b", 0)], error=pl.Series([None, "timeout", None]))
-    assert howsure.summary(count_errors(table, "wrong")).rows[0].mean.value == pytest.approx(0.25)
-    dropped = count_errors(table, "drop")
-    assert howsure.summary(dropped).rows[0].mean.value == pytest.approx(0.5)
-    assert "1 attempts that ended in an error are excluded." in dropped.notes
-    assert count_errors(table, None) is table
+def test_attempts_without_a_score_are_filled_before_they_are_reduced():
+    table = attempts([("m", "a", 1), ("m", "a", 0), ("m", "a", None), ("m", "b", 0), ("m", "b", 0), ("m", "b", 0)])
+    by_policy = {row.policy: row for row in howsure.summary(reduce_attempts(table, "pass@2")).policies}
+    assert by_policy["unscored=drop"].mean.value == pytest.approx((1 + 0) / 2)
+    assert by_policy["unscored=wrong"].mean.value == pytest.approx((2 / 3 + 0) / 2)
 
 
 def test_the_commands_say_what_scores_are_and_what_was_left_out(command, tmp_path):

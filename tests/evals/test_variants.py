@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import howsure
 from howsure.errors import InputError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.variants import select, varying_factors
@@ -32,9 +33,45 @@ def test_two_prompts_of_one_model_are_compared_without_being_asked():
     assert pair.n_items == 80
 
 
-def test_several_factors_that_vary_are_named_and_asked_for():
-    with pytest.raises(OptionError, match=r"Several factors vary: model \(x, y\), prompt \(cot, plain\)"):
-        compare(crossed())
+def test_where_models_and_prompts_vary_models_are_compared_over_exactly_these_prompts():
+    (pair,) = compare(crossed()).pairs
+    assert (pair.a, pair.b, pair.held) == ("x", "y", "")
+    assert pair.estimand == "mean of item means, for exactly these 2 prompts"
+    each = [
+        compare(crossed().filter(pl.col("prompt") == prompt)).pairs[0].difference.value for prompt in ("cot", "plain")
+    ]
+    assert pair.difference.value == pytest.approx(np.mean(each))
+
+
+def test_combinations_that_only_one_model_has_do_not_count():
+    """Twice as many attempts with one prompt, and a third prompt of one model alone: every prompt that both have counts once."""
+    table = crossed()
+    more = table.filter(pl.col("subject") == "x", pl.col("prompt") == "cot")
+    alone = more.with_columns(prompt=pl.lit("third"), score=pl.lit(1.0))
+    (pair,) = compare(table).pairs
+    (weighted,) = compare(pl.concat([table, more])).pairs
+    assert weighted.difference.value == pytest.approx(pair.difference.value)
+    unbalanced = compare(pl.concat([table, alone]))
+    assert unbalanced.pairs[0].difference == pair.difference
+    assert any("1 of 3 combinations of prompt" in note for note in unbalanced.provenance.notes)
+
+
+def test_scorers_are_held_equal_and_never_averaged():
+    rows = [
+        {"subject": model, "task": f"q{i}", "scorer": scorer, "score": float((i * 7 + k) % 10 < least)}
+        for k, (model, rates) in enumerate({"a": (8, 3), "b": (5, 7)}.items())
+        for scorer, least in zip(("match", "judge"), rates, strict=True)
+        for i in range(40)
+    ]
+    table = pl.DataFrame(rows)
+    assert {(pair.held, pair.difference.value > 0) for pair in compare(table).pairs} == {
+        ("scorer=match", True),
+        ("scorer=judge", False),
+    }
+    assert {row.held for row in howsure.summary(table).rows} == {"scorer=match", "scorer=judge"}
+    for refuses in (howsure.leaderboard, howsure.items, lambda one: howsure.gate(one, base="a", candidate="b")):
+        with pytest.raises(OptionError, match="several scorers"):
+            refuses(table)
 
 
 def test_other_factors_are_held_equal():
@@ -43,14 +80,6 @@ def test_other_factors_are_held_equal():
     for pair in found:
         alone = compare(crossed().filter(pl.col("subject") == pair.held[-1])).pairs[0]
         assert pair.difference == alone.difference
-
-
-def test_pooling_is_done_when_asked_and_said():
-    found = compare(crossed(), by="model", pool=["prompt"])
-    assert len(found.pairs) == 1
-    assert any("pooled over prompt (cot, plain)" in note for note in found.provenance.notes)
-    with pytest.raises(OptionError, match="both compared and pooled"):
-        compare(crossed(), by="prompt", pool=["prompt"])
 
 
 def test_crossed_factors_have_an_interaction_that_is_the_difference_of_differences():
@@ -153,7 +182,7 @@ def test_bad_input_is_said_in_one_line():
     with pytest.raises(InputError, match="There is only one subject to compare"):
         compare(one)
     apart = pl.DataFrame(
-        {"subject": ["a", "a", "b"], "task": ["x", "x", "x"], "score": [1.0, 0, 1], "p": ["1", "2", "3"]}
+        {"subject": ["a", "a", "b"], "task": ["x", "x", "x"], "score": [1.0, 0, 1], "scorer": ["1", "2", "3"]}
     )
-    with pytest.raises(InputError, match="No two values of model agree in p"):
+    with pytest.raises(InputError, match="No two values of model agree in scorer"):
         compare(apart, by="model")

@@ -207,7 +207,7 @@ def check(
     held = ClaimData.of(data, file)
     verdicts, fewer = [], list[str]()
     for claim, instrument in choices_of(file, held):
-        specifications = instrument.choices.specifications(most, seed=seed)
+        specifications = instrument.specifications(most, seed=seed)
         if len(specifications) * min(n_replicates, instrument.most_replicates or n_replicates) > _MOST_NUMBERS:
             raise OptionError(
                 f"{n_replicates:,} replicates of {len(specifications):,} specifications do not fit in memory. Choose fewer replicates or specifications."
@@ -266,7 +266,7 @@ def estimated_seconds(found: Sequence[tuple[Claim, Instrument]], most: int, n_re
     """How long a check will take, about, from a small trial of each claim that has much more to compute than its trial."""
     total = 0.0
     for _, instrument in found:
-        specifications = instrument.choices.specifications(most)
+        specifications = instrument.specifications(most)
         few = specifications[: min(4, len(specifications))]
         n = min(n_replicates, instrument.most_replicates or n_replicates)
         if len(specifications) * n < _TRIALS * len(few) * (32 + 64):

@@ -165,6 +165,9 @@ def assess(
     interactions = _interactions(choices, specifications, fits, level)
     verdict = _verdict(status)
     turns_on = _turns_on(claim, choices, specifications, fits, status) if len(set(status)) > 1 else ""
+    for choice in choices.choices:
+        if choice.must_agree and not _is_agreed(choice.name, specifications, status):
+            verdict, turns_on = "cannot tell", choice.name
     values = [one.value for one in fits.estimates if one.value is not None and one.state == "ok"]
     return Verdict(
         claim=claim,
@@ -224,20 +227,34 @@ def _mean(values: Floats) -> float | None:
 def _verdict(status: Sequence[str]) -> str:
     if all(one == "supported" for one in status):
         return "holds in all"
-    if status[0] == "supported" and status.count("supported") >= MOST * len(status):
+    is_most = status.count(status[0]) >= MOST * len(status)
+    if status[0] == "supported" and is_most:
         return "holds in most"
-    return "does not hold" if status[0] == "contradicted" else "cannot tell"
+    return "does not hold" if status[0] == "contradicted" and is_most else "cannot tell"
+
+
+def _is_agreed(name: str, specifications: Sequence[Specification], status: Sequence[str]) -> bool:
+    """Whether each option of a choice gives the same verdict, holds or does not hold."""
+    by_option: dict[str, list[str]] = {}
+    for one, state in zip(specifications, status, strict=True):
+        by_option.setdefault(one[name], []).append(state)
+    return len({_verdict(own).removesuffix(" in all").removesuffix(" in most") for own in by_option.values()}) == 1
 
 
 def _sentence(verdict: str, turns_on: str, status: Sequence[str]) -> str:
     n, total = status.count("supported"), len(status)
     count = f"{n:,} of {total:,} specifications support it, {status.count('contradicted'):,} contradict it, {status.count('open'):,} leave it open"
     turns = f" The result turns on {turns_on}." if turns_on else ""
+    told = {
+        kind: f"{verb} it, but not every analysis that has to"
+        for kind, verb in (("supported", "supports"), ("contradicted", "contradicts"))
+    }
+    told["open"] = "leaves it open"
     return {
         "holds in all": f"Holds in all {total:,} specifications.",
         "holds in most": f"Holds in the default and in most specifications ({count}).{turns}",
         "does not hold": f"Does not hold: the default analysis contradicts it ({count}).{turns}",
-        "cannot tell": f"Cannot tell: the default analysis {'supports it, but fewer than 80 % of the others do' if status[0] == 'supported' else 'leaves it open'} ({count}).{turns}",
+        "cannot tell": f"Cannot tell: the default analysis {told[status[0]]} ({count}).{turns}",
     }[verdict]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
-from howsure.evals.item_means import ALL, GROUPS, Items, items_of
+from howsure.evals.item_means import ALL, GROUPS, Items, Ways, default_cluster, items_of
 from howsure.evals.variants import Spec, Variants, aligned, named, variants_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, cluster_sums, t_quantile
@@ -72,7 +72,7 @@ class CostRow:
         return {"name": self.name, "held": self.held} | columns_of(**estimates) | {"is_efficient": self.is_efficient}
 
 
-def cost_rows(variants: Variants, *, cluster: str = "task", level: float = 0.95) -> tuple[CostRow, ...]:
+def cost_rows(variants: Variants, *, cluster: str | None = None, level: float = 0.95) -> tuple[CostRow, ...]:
     """Score, cost, time and tokens of each cell; nothing where the attempts have none of them.
 
     Parameters
@@ -91,7 +91,7 @@ def cost_rows(variants: Variants, *, cluster: str = "task", level: float = 0.95)
     domain = pl.col("domain").fill_null("(none)") if attempts.has("domain") else pl.lit("")
     used = attempts.lazy.with_columns(domain.alias("eval")).group_by("subject", "eval", "task")
     means = used.agg(*(pl.col(name).mean() for name in there)).collect(engine="streaming")
-    (items,) = items_of(attempts, ALL, cluster=cluster)
+    (items,) = items_of(attempts, ALL, cluster=cluster, factors=variants.averaged)
     frame = items.frame.join(means, on=["subject", "eval", "task"], how="left")
     rows = []
     for cell in sorted(variants.names):
@@ -182,6 +182,10 @@ class Difference:
     ``p_a_greater`` is the probability that the true difference is above 0. ``within_item_share`` is the share of the squared
     standard error that comes from variation between repeats of an item, which more repeats would remove; the rest comes from
     variation between items. ``estimand`` says what the difference is a mean of; ``se`` is the standard error of a paired difference.
+
+    Where attempts have no score, all numbers are those of the main policy, except for ``p_policies``: the largest p-value under any defensible policy
+    (1 where two of them give the difference opposite signs), from which ``p_adjusted`` is made. ``n_missing`` counts attempts without a score, and
+    items that one side lacks; ``lowest`` and ``highest`` are the difference if all of them were wrong for one side and right for the other.
     """
 
     a: str
@@ -199,6 +203,24 @@ class Difference:
     estimand: str
     held: str = ""
     se: float | None = None
+    n_missing: int = 0
+    p_policies: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyDifference:
+    """One difference, with attempts without a score counted by one defensible policy."""
+
+    a: str
+    b: str
+    task: str
+    held: str
+    policy: str
+    difference: Estimate
+    p: float | None
+    n_items: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +251,8 @@ class Comparison(Result):
     a, b                   the two subjects
     task                   the group of tasks: a domain (the eval), a family, a task, or ``all``
     difference             mean of a minus mean of b, with difference_low, difference_high and difference_state
-    p, p_adjusted          p-value of no difference, and corrected for the number of pairs
+    p, p_policies          p-value of no difference, and the largest one under any defensible way to count attempts without a score
+    p_adjusted             p_policies, corrected for the number of pairs
     test                   the test that gave it
     p_a_greater            probability that the true difference is above 0
     n_items                number of items that both tried
@@ -237,16 +260,20 @@ class Comparison(Result):
     n_unshared             number of items that only one of them tried
     within_item_share      share of the squared standard error from repeats of an item, with its interval and state
     estimand               what the difference is a mean of
-    held                   other factors that vary, and the value that both have
+    held                   a factor that is held equal (the scorer), and the value that both have
+    n_missing              attempts without a score and items that one side lacks
+    lowest, highest        the difference if these were all wrong for one side and right for the other
     =====================  ==============================================================================================
 
-    Table ``interactions``, where factors are crossed: factor, a1, a2, moderator, b1, b2, held, interaction (with _low, _high and _state), p,
+    Table ``policies``, where attempts have no score: a, b, task, held, policy, difference (with _low, _high and _state), p and n_items, one row per pair and policy. Table ``interactions``, where factors are crossed: factor, a1, a2, moderator, b1, b2, held, interaction (with _low, _high and _state), p,
     p_adjusted, n_items and n_clusters. Table ``costs``, where the attempts have costs, tokens or seconds: see `howsure.evals.comparison.CostRow`.
 
     Parameters
     ----------
     pairs : tuple[Difference, ...]
         One entry per pair and group of tasks.
+    policies : tuple[PolicyDifference, ...]
+        One entry per pair and defensible policy, where attempts have no score.
     interactions : tuple[Interaction, ...]
         One entry per two factors and two values of each.
     costs : tuple[CostRow, ...]
@@ -257,6 +284,7 @@ class Comparison(Result):
 
     name: ClassVar[str] = "compare"
     pairs: tuple[Difference, ...]
+    policies: tuple[PolicyDifference, ...] = ()
     interactions: tuple[Interaction, ...] = ()
     costs: tuple[CostRow, ...] = ()
     provenance: Provenance
@@ -285,11 +313,29 @@ class Comparison(Result):
         rows = [
             {"a": d.a, "b": d.b, "task": d.task}
             | columns_of(difference=d.difference)
-            | {"p": d.p, "p_adjusted": d.p_adjusted, "test": d.test, "p_a_greater": d.p_a_greater}
+            | {
+                "p": d.p,
+                "p_policies": d.p_policies,
+                "p_adjusted": d.p_adjusted,
+                "test": d.test,
+                "p_a_greater": d.p_a_greater,
+            }
             | {"n_items": d.n_items, "n_clusters": d.n_clusters, "n_unshared": d.n_unshared}
             | columns_of(within_item_share=d.within_item_share)
-            | {"estimand": d.estimand, "held": d.held}
+            | {
+                "estimand": d.estimand,
+                "held": d.held,
+                "n_missing": d.n_missing,
+                "lowest": d.lowest,
+                "highest": d.highest,
+            }
             for d in self.pairs
+        ]
+        policies = [
+            {"a": d.a, "b": d.b, "task": d.task, "held": d.held, "policy": d.policy}
+            | columns_of(difference=d.difference)
+            | {"p": d.p, "n_items": d.n_items}
+            for d in self.policies
         ]
         crossed = [
             {name: getattr(i, name) for name in ("factor", "a1", "a2", "moderator", "b1", "b2", "held")}
@@ -297,7 +343,12 @@ class Comparison(Result):
             | {"p": i.p, "p_adjusted": i.p_adjusted, "n_items": i.n_items, "n_clusters": i.n_clusters}
             for i in self.interactions
         ]
-        tables = {"compare": rows, "interactions": crossed, "costs": [row.as_row() for row in self.costs]}
+        tables = {
+            "compare": rows,
+            "policies": policies,
+            "interactions": crossed,
+            "costs": [row.as_row() for row in self.costs],
+        }
         return {name: pl.DataFrame(one, infer_schema_length=None) for name, one in tables.items() if one}
 
     def sections(self) -> list[Section]:
@@ -321,8 +372,7 @@ def compare(
     b: Spec | None = None,
     *,
     by: str | Sequence[str] | None = ALL,
-    pool: Sequence[str] = (),
-    cluster: str = "task",
+    cluster: str | None = None,
     items: str = "sampled",
     weights: str = "evals",
     correction: str = "holm",
@@ -334,7 +384,8 @@ def compare(
 
     Every item that both tried counts once, with the mean of its attempts; over several evals, every eval that all compared
     cells tried counts once. So a difference equals that of two means of `summary` where both tried the same items.
-    Where two cells share fewer than two items, their means are compared unpaired, and ``test`` says so.
+    Where two cells share fewer than two items, their means are compared unpaired, and ``test`` says so. Attempts without a score are counted
+    in every defensible way: a difference is significant only if it is so in all of them.
 
     Parameters
     ----------
@@ -346,11 +397,10 @@ def compare(
     by : str or sequence of str, default "all"
         Columns, also separated by commas. Those that describe runs (model, prompt, temperature, …) are compared; with two of them, each is
         compared at every value of the other, and the interactions are estimated. One of ``all``, ``domain``, ``family`` and ``task`` may be
-        among them: one comparison per value. Without a factor, the one that varies is compared; factors that vary and are not named are held equal.
-    pool : sequence of str
-        Columns whose values count as repeats, instead of being compared at equal values.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        Items of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
+        among them: one comparison per value. Without a factor, models are compared, or the one factor that varies. Other factors that vary are averaged
+        over: each combination of their values that both have counts once, and the difference is about exactly these values. Scorers are held equal.
+    cluster : {"task", "family", "domain", "none"}, optional
+        Items of one cluster are not independent: by default those of one family, where there are families, else each task is its own. Tasks with the same content (``item_digest``) are one cluster.
     items : {"sampled", "fixed"}, default "sampled"
         ``sampled``: intervals are about items like these. ``fixed``: about exactly these items, from the repeats of each item
         alone; p is then by the distribution of the interval.
@@ -390,48 +440,100 @@ def compare(
     if len(groups) > 1:
         raise OptionError(f"{' and '.join(groups)} both divide the items. Name one of them.")
     group = groups[0] if groups else None if by is None else ALL
-    variants = variants_of(attempts, a, b, by=[name for name in columns if name not in GROUPS], pool=pool)
-    blocks, notes = [], list(variants.notes)
-    for held, pairs in variants.blocks():
-        cells = sorted({cell for pair in pairs for cell in pair})
-        part, told = aligned(_only(variants.attempts, cells))
-        parts = list(items_of(part, group, cluster=cluster, subjects=cells, items=items, weights=weights))
-        notes += told + [note for items in parts if items.label == ALL or group == "domain" for note in items.notes]
-        blocks.append((held, pairs, parts))
-    wanted = [
-        (items, pair)
-        for _, pairs, parts in blocks
-        for items in parts
-        for pair in pairs
-        if items.label == ALL or set(pair) <= set(items.subjects)
+    variants = variants_of(attempts, a, b, by=[name for name in columns if name not in GROUPS])
+    cluster = default_cluster(attempts, cluster)
+    options: dict[str, Any] = {"cluster": cluster, "items": items, "weights": weights, "factors": variants.averaged}
+    notes, found, policies = list(variants.notes), [], []
+    blocks = [
+        (pairs, *aligned(_only(variants.attempts, sorted({cell for pair in pairs for cell in pair}))))
+        for _, pairs in variants.blocks()
     ]
-    if not wanted:
+    wanted = 0
+    for pairs, part, told in blocks:
+        cells = sorted({cell for pair in pairs for cell in pair})
+        ways = Ways(part, group, subjects=cells, **options)
+        notes += told + [note for one in ways.main if one.label == ALL or group == "domain" for note in one.notes]
+        for one in ways.main:
+            for first, second in pairs:
+                if one.label != ALL and not {first, second} <= set(one.subjects):
+                    continue
+                pair, under = _under_policies(ways, one, first, second, level, seed)
+                if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
+                    notes.append(
+                        f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
+                        f"{'is' if len(apart) == 1 else 'are'} excluded, because the two have no common item there."
+                    )
+                named_pair: dict[str, Any] = {
+                    "a": variants.names[first],
+                    "b": variants.names[second],
+                    "held": variants.held[first],
+                }
+                found.append(replace(pair, **named_pair))
+                policies += [replace(row, **named_pair) for row in under]
+                wanted += 1
+                if progress:
+                    progress(wanted, max(wanted, sum(len(pairs) for pairs, *_ in blocks)))
+    if not found:
         raise InputError(f"No {group} was tried by two of the subjects, so there is nothing to compare.")
-    found = []
-    for done, (one, (first, second)) in enumerate(wanted, 1):
-        pair = _difference(one, first, second, level, seed)
-        if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
-            notes.append(
-                f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
-                f"{'is' if len(apart) == 1 else 'are'} excluded, because the two have no common item there."
-            )
-        found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
-        if progress:
-            progress(done, len(wanted))
-    notes += _disagreements(found, level)
+    notes += _disagreements(found, level) + _turning(found, level)
     crossed = _interactions(variants, cluster, level, seed) if len(variants.by) > 1 and a is None and b is None else []
     settings: dict[str, Any] = {
         "by": by if isinstance(by, str) else ",".join(columns) or "default",
         "factor": variants.factor,
     }
     settings |= {"cluster": cluster, "items": items, "weights": weights, "correction": correction, "level": level}
-    settings |= {"pool": ",".join(pool)} if pool else {}
     return Comparison(
         pairs=_adjusted(found, correction),
+        policies=tuple(policies),
         interactions=_adjusted(crossed, correction),
         costs=cost_rows(variants, cluster=cluster, level=level),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
     )
+
+
+def _under_policies(
+    ways: Ways, items: Items, a: str, b: str, level: float, seed: int
+) -> tuple[Difference, list[PolicyDifference]]:
+    """A difference by the main policy, with its largest p-value under all policies; and the difference under each, where something is missing."""
+    pair = _difference(items, a, b, level, seed)
+    n_missing = ways.n_missing(items, a, b)
+    if not n_missing:
+        return replace(pair, p_policies=pair.p), []
+    under = [(str(policy), _difference(one, a, b, level, seed)) for policy, one in ways.of(items, a, b)]
+    p = _largest_p([one for _, one in under])
+    if ways.is_open(items, a, b):
+        p = 1.0
+    lowest, highest = ways.bounds(items, a, b)
+    rows = [
+        PolicyDifference(
+            a=a, b=b, task=pair.task, held="", policy=policy, difference=one.difference, p=one.p, n_items=one.n_items
+        )
+        for policy, one in under
+    ]
+    return replace(pair, p_policies=p, n_missing=n_missing, lowest=lowest, highest=highest), rows
+
+
+def _largest_p(pairs: Sequence[Difference]) -> float | None:
+    """The p-value of a difference that every policy has to show: 1 where two policies give it opposite signs."""
+    p = [pair.p for pair in pairs]
+    signs = {np.sign(pair.difference.value or 0.0) for pair in pairs}
+    return None if None in p else 1.0 if {1.0, -1.0} <= signs else max(one for one in p if one is not None)
+
+
+def _turning(found: Sequence[Difference], level: float) -> list[str]:
+    """Differences that are significant by the main policy, and not by another one."""
+    turned = [
+        f"{pair.a} − {pair.b}"
+        for pair in found
+        if pair.p is not None and pair.p < 1 - level and (pair.p_policies is None or pair.p_policies >= 1 - level)
+    ]
+    if not turned:
+        return []
+    more = f" and {len(turned) - _MOST_TOLD} more" if len(turned) > _MOST_TOLD else ""
+    return [
+        f"What attempts without a score count as decides: {', '.join(turned[:_MOST_TOLD])}{more} would be significant without them, and not under every defensible policy. "
+        "Run these attempts again, or decide what they count as with count."
+    ]
 
 
 def _disagreements(found: Sequence[Difference], level: float) -> list[str]:
@@ -460,13 +562,13 @@ def _only(attempts: Attempts, cells: Sequence[str]) -> Attempts:
     there = attempts.lazy.select(pl.col("subject").unique()).collect(engine="streaming")["subject"]
     if set(there) == set(cells):
         return attempts
-    return Attempts(attempts.lazy.filter(pl.col("subject").is_in(list(cells))), notes=attempts.notes)
+    return attempts.derive(attempts.lazy.filter(pl.col("subject").is_in(list(cells))))
 
 
 def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> list[Interaction]:
     """For each two factors and two values of each, over the items that all four cells tried."""
     part, _ = aligned(variants.attempts)
-    (items,) = items_of(part, ALL, cluster=cluster, subjects=sorted(variants.values))
+    (items,) = items_of(part, ALL, cluster=cluster, subjects=sorted(variants.values), factors=variants.averaged)
     wide = items.frame.pivot("subject", index=["eval", "task", "cluster"], values="mean").sort("eval", "task")
     cell_of = {tuple(sorted(values.items())): cell for cell, values in variants.values.items()}
     levels = {name: sorted({values[name] for values in variants.values.values()}) for name in variants.by}
@@ -604,7 +706,8 @@ def _two_sided(p_a_greater: float | None) -> float | None:
 
 
 def _adjusted(found: Sequence[Tested], correction: str) -> tuple[Tested, ...]:
-    p_by_index = {index: pair.p for index, pair in enumerate(found) if pair.p is not None}
+    largest = (pair.p_policies if isinstance(pair, Difference) else pair.p for pair in found)
+    p_by_index = {index: p for index, p in enumerate(largest) if p is not None}
     if p_by_index:
         adjusted = CORRECTIONS[correction](list(p_by_index.values()))
         p_by_index = dict(zip(p_by_index, adjusted.tolist(), strict=True))

@@ -8,7 +8,8 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,15 +18,27 @@ import polars as pl
 
 from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
-from howsure.estimates import Estimate
-from howsure.evals.item_means import Items, items_of
-from howsure.evals.variants import aligned, named, varying_factors
+from howsure.estimates import Estimate, stated
+from howsure.evals.item_means import MOST_MISSING, Items, default_cluster, items_of
+from howsure.evals.variants import (
+    Spec,
+    aligned,
+    averaged_factors,
+    levels_of,
+    numbered,
+    one_scorer,
+    only,
+    varying_factors,
+    with_absent,
+)
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.safe_io import lock_file
 from howsure.stats.multiplicity import holm
 from howsure.stats.noninferiority import Flips, Smoothed
+from howsure.stats.permutation import mcnemar
 from howsure.stats.power import PairedDesign, items_needed
 from howsure.tables import Attempts
+from howsure.tables.outcomes import OWN_FAILURES, Policy
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -36,6 +49,7 @@ __all__ = [
     "EXIT_CODES",
     "GateDecision",
     "GateHistory",
+    "GatePolicy",
     "GateRow",
     "GateSuite",
     "HistoryRow",
@@ -50,6 +64,7 @@ Verdict = Literal["ship", "block", "cannot tell"]
 EXIT_CODES: Mapping[Verdict, int] = {"ship": 0, "block": 1, "cannot tell": 3}
 
 _BASE, _CANDIDATE = "base", "candidate"
+_MISSING = dict.fromkeys(("eval", "side", "task", "outcome", "reason"), pl.String)
 _POWER = 0.8  # with which more data shall decide
 _MOST_REPEATS = 100
 
@@ -80,6 +95,11 @@ class GateRow:
     n_unshared: int = 0
     method: str = ""
     reason: str = ""
+    n_missing_base: int = 0
+    n_missing_candidate: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+    tipping: str = ""
     more_items: int | None = None
     more_repeats: int | None = None
     tokens: float | None = None
@@ -88,6 +108,8 @@ class GateRow:
     @property
     def advice(self) -> str:
         """What would decide, in words; nothing where the verdict is clear."""
+        if self.verdict == "cannot tell" and (again := self.n_missing_base + self.n_missing_candidate) and self.reason:
+            return f"run {'this item' if again == 1 else f'these {again:,} items'} again"
         ways = [f"{self.more_items:,} more item{'s' * (self.more_items > 1)}"] if self.more_items else []
         ways += [f"{n:,} more repeat{'s' * (n > 1)} of each item"] if (n := self.more_repeats) else []
         if self.verdict != "cannot tell" or not ways:
@@ -98,11 +120,26 @@ class GateRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GatePolicy:
+    """The verdict on one eval, with attempts without a score counted by one defensible policy."""
+
+    eval: str
+    policy: str
+    verdict: Verdict
+    base: Estimate
+    candidate: Estimate
+    difference: Estimate
+    n_items: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateDecision(Result):
     """Whether a candidate may replace the base.
 
     Table ``gate``: one row per eval: eval, verdict, margin, base, candidate and difference (each with _low, _high and _state), p_ship, p_block,
-    p_block_adjusted, n_items, n_clusters, n_gains, n_losses, n_unshared, method, reason, more_items, more_repeats, tokens, cost; see `GateRow`.
+    p_block_adjusted, n_items, n_clusters, n_gains, n_losses, n_unshared, method, reason, n_missing_base, n_missing_candidate, lowest, highest, tipping,
+    more_items, more_repeats, tokens, cost; see `GateRow`. Table ``policies``, where attempts have no score: one row per eval and defensible policy: eval,
+    policy, verdict, base, candidate, difference, n_items. Table ``missing``: eval, side, task, outcome, reason: the attempts without a score.
 
     Parameters
     ----------
@@ -110,6 +147,10 @@ class GateDecision(Result):
         The verdict over all evals.
     rows : tuple[GateRow, ...]
         One entry per eval.
+    policies : tuple[GatePolicy, ...]
+        One entry per eval and defensible policy, where attempts have no score.
+    missing : polars.DataFrame
+        The attempts without a score.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -117,11 +158,13 @@ class GateDecision(Result):
     name: ClassVar[str] = "gate"
     verdict: Verdict
     rows: tuple[GateRow, ...]
+    policies: tuple[GatePolicy, ...] = ()
+    missing: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_MISSING))
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """One table, ``gate``."""
+        """``gate``, and ``policies`` and ``missing`` where attempts have no score."""
         rest: tuple[str, ...] = (
             "p_ship",
             "p_block",
@@ -132,14 +175,24 @@ class GateDecision(Result):
             "n_losses",
             "n_unshared",
         )
-        rest = (*rest, "method", "reason", "more_items", "more_repeats", "tokens", "cost")
+        rest = (*rest, "method", "reason", "n_missing_base", "n_missing_candidate", "lowest", "highest", "tipping")
+        rest = (*rest, "more_items", "more_repeats", "tokens", "cost")
         rows = [
             {"eval": row.eval, "verdict": row.verdict, "margin": row.margin}
             | columns_of(base=row.base, candidate=row.candidate, difference=row.difference)
             | {name: getattr(row, name) for name in rest}
             for row in self.rows
         ]
-        return {"gate": pl.DataFrame(rows, infer_schema_length=None)}
+        tables = {"gate": pl.DataFrame(rows, infer_schema_length=None)}
+        if len(self.missing):
+            policies = [
+                {"eval": row.eval, "policy": row.policy, "verdict": row.verdict}
+                | columns_of(base=row.base, candidate=row.candidate, difference=row.difference)
+                | {"n_items": row.n_items}
+                for row in self.policies
+            ]
+            tables |= {"policies": pl.DataFrame(policies, infer_schema_length=None), "missing": self.missing}
+        return tables
 
     @property
     def exit_code(self) -> int:
@@ -161,8 +214,13 @@ class GateDecision(Result):
         on = "" if n == 1 else f" on {len(unclear)} of {n} evals"
         first = next((row.advice for row in unclear if row.advice), "")
         more = f" What would decide{'' if len(unclear) == 1 else f' {unclear[0].eval}'}: {first}." if first else ""
-        why = f" {unclear[0].reason[0].upper()}{unclear[0].reason[1:]}." if unclear and unclear[0].reason else ""
-        return f"Cannot tell{on}: the data neither exclude a drop of the margin nor show a drop.{why}{more}"
+        reason = next((row.reason for row in unclear if row.reason), "")
+        why = (
+            f"{reason[0].upper()}{reason[1:]}."
+            if reason
+            else "The data neither exclude a drop of the margin nor show a drop."
+        )
+        return f"Cannot tell{on}: {why[0].lower()}{why[1:]}{more}"
 
     def as_dict(self) -> dict[str, Any]:
         """The table and the provenance, and the verdict."""
@@ -203,6 +261,12 @@ class GateDecision(Result):
             f"Limits are one-sided, {level:.0%} each. Ship: the lower limit is above −margin, on every eval. Block: not ship, and the upper limit is "
             "below 0 (Holm-corrected over evals), on one eval. Otherwise the data cannot tell."
         )
+        missing = [
+            f"{_safe(row.eval)}: {row.n_missing_base:,} attempts of the base and {row.n_missing_candidate:,} of the candidate have no score; {_safe(row.tipping)}"
+            for row in self.rows
+            if row.n_missing_base or row.n_missing_candidate
+        ]
+        lines += ["", *(f"{line.removesuffix('; ')}." for line in missing)]
         notes = "".join(f"- {_safe(note)}\n" for note in self.provenance.notes)
         folded = f"\n<details><summary>Notes</summary>\n\n{notes}\n</details>\n" if notes else ""
         return "\n".join([*lines, "", f"<sub>{told} Howsure {self.provenance.version}.</sub>", folded])
@@ -230,13 +294,16 @@ class GateSuite:
 
 @checked
 def gate(
-    base: Attempts | Source,
-    candidate: Attempts | Source,
+    attempts: Attempts | Source,
+    other: Attempts | Source | None = None,
     *,
+    base: Spec | None = None,
+    candidate: Spec | None = None,
     margin: float = 0.02,
     suite: GateSuite | str | Path | None = None,
+    subset: bool = False,
     level: float = 0.95,
-    cluster: str = "task",
+    cluster: str | None = None,
 ) -> GateDecision:
     """Ship, block or cannot tell: may the candidate replace the base?
 
@@ -244,21 +311,30 @@ def gate(
     not ship, and the upper limit is below 0. Otherwise the data cannot tell. The whole is shipped if every eval is (each at the full
     level: an intersection–union test), and blocked if one is, with p-values corrected by Holm.
 
+    Attempts without a score, and items of the base that the candidate lacks, are counted in every defensible way: a verdict stands only if all of them
+    give it. Where less than 90 % of the base's items have a score on both sides nothing ships, unless the candidate was meant to run on a ``subset``.
+
     Single right-or-wrong answers (or repeats that never differ) have score limits, exact ones where few answers changed (`Flips`); graded
     scores, repeats and clusters have a t limit corrected for skewness, with half a cluster added at either end of the scale (`Smoothed`).
 
     Parameters
     ----------
-    base, candidate : Attempts, frame or path
-        Attempts of one model in one configuration each. Evals are told apart by ``domain``.
+    attempts : Attempts, frame or path
+        Attempts of the base; or of both, if there is no other input. Evals are told apart by ``domain``.
+    other : Attempts, frame or path, optional
+        Attempts of the candidate.
+    base, candidate : str or mapping, optional
+        Which attempts are the base's and the candidate's, by the value of any factor: ``"old"`` or ``"model=x,prompt=cot"``.
     margin : float, default 0.02
         The largest drop that is acceptable, in units of the score.
     suite : GateSuite or path, optional
         Which evals are judged, with margins of their own; without it, all evals of the base. See `read_suite`.
+    subset : bool, default False
+        Whether the candidate was meant to run on fewer items than the base: items that it lacks do not count.
     level : float, default 0.95
         Of each one-sided limit.
-    cluster : {"task", "family", "none"}, default "task"
-        Items of one cluster are not independent.
+    cluster : {"task", "family", "none"}, optional
+        Items of one cluster are not independent: by default those of one family, where there are families, else each task is its own.
 
     Returns
     -------
@@ -268,7 +344,7 @@ def gate(
     Raises
     ------
     InputError
-        If a side has several models or configurations, or if the two share no eval.
+        If a side has several models, if both are the same run, or if the two share no eval or no item.
     OptionError
         If the margin or level is out of its range.
     """
@@ -276,10 +352,10 @@ def gate(
         raise OptionError(f"margin {margin:g} is not above 0. It is the largest drop that is acceptable, such as 0.02.")
     if not 0.5 < level < 1:
         raise OptionError(f"level {level:g} is not between 0.5 and 1.")
-    sides = {_BASE: Attempts.of(base), _CANDIDATE: Attempts.of(candidate)}
+    sides = _sides(attempts, other, base, candidate)
     for name, side in sides.items():
         _refuse_several(name, side)
-    both, notes = _joined(sides)
+    both, notes = _joined(sides, is_subset=subset)
     known = read_suite(suite) if isinstance(suite, str | Path) else suite
     evals = {name: _evals(side) for name, side in sides.items()}
     names = list(known.margins) if known and known.margins else evals[_BASE]
@@ -288,34 +364,60 @@ def gate(
             ", ".join(name or "an eval without a name" for name in evals[side][:4]) for side in (_BASE, _CANDIDATE)
         ]
         raise InputError(f"Base and candidate share no eval. The base has {shown[0]}; the candidate has {shown[1]}.")
-    for only in sorted((set(evals[_CANDIDATE]) | set(evals[_BASE])) - set(names)):
+    for only_there in sorted((set(evals[_CANDIDATE]) | set(evals[_BASE])) - set(names)):
         notes.append(
-            f"{only or 'The eval without a name'} is not judged: {'not in the suite' if known else 'the base was not tried on it'}."
+            f"{only_there or 'The eval without a name'} is not judged: {'not in the suite' if known else 'the base was not tried on it'}."
         )
-    groups = {
-        items.label: items for items in items_of(both, "domain" if both.has("domain") else "all", cluster=cluster)
-    }
-    rows = []
-    for name in names:
-        own = margin if known is None else known.margins.get(name, known.margin or margin)
+    margins = {name: margin if known is None else known.margins.get(name, known.margin or margin) for name in names}
+    for name, own in margins.items():
         _refuse_boundless(name, own, both)
-        items = groups.get(name) or (next(iter(groups.values())) if not name and len(groups) == 1 else None)
-        rows.append(_judge(name, items, both, own, level))
-        if items is not None and rows[-1].n_items and rows[-1].n_unshared:
-            alone = [len(items.only(side)) - rows[-1].n_items for side in (_BASE, _CANDIDATE)]
+    judged = _Judged(
+        both, names, margins, level, default_cluster(both, cluster), averaged_factors(both, by=("subject",))
+    )
+    under = [(policy, judged.rows(policy)) for policy in both.policies]
+    rows = [judged.agreed(index, under, is_subset=subset) for index in range(len(names))]
+    if all(row.reason == _APART for row in rows):
+        raise InputError(
+            "Base and candidate have no item in common, so they cannot be compared. Are their items named alike?"
+        )
+    for name, row in zip(names, rows, strict=True):
+        if row.n_items and row.n_unshared:
+            notes.append(f"{row.eval}: {row.n_unshared:,} items do not count, because one side alone has a result.")
+        if row.n_items and judged.is_free(name) and row.method:
             notes.append(
-                f"{rows[-1].eval}: {rows[-1].n_unshared:,} items are not judged, because one side alone has results ({alone[0]:,} only the base, "
-                f"{alone[1]:,} only the candidate). If a side lost hard items, the difference favours it."
+                f"{row.eval}: the scores have no bounds. The limits assume that a mean is nearly normal, which fails where few items have extreme scores."
             )
-        if items is not None and items.bounds is None and len(rows[-1].method):
-            notes.append(
-                f"{rows[-1].eval}: the scores have no bounds. The limits assume that a mean is nearly normal, which fails where few items have extreme scores."
-            )
-    rows = _corrected(rows, level)
+        notes += judged.missingness(name)
+    notes += judged.notes
     verdicts = [row.verdict for row in rows]
     verdict: Verdict = "block" if "block" in verdicts else "ship" if set(verdicts) == {"ship"} else "cannot tell"
-    settings: dict[str, Any] = {"margin": margin, "level": level, "cluster": cluster, "suite": bool(known)}
-    return GateDecision(verdict=verdict, rows=tuple(rows), provenance=Provenance.of(both, notes=notes, **settings))
+    settings: dict[str, Any] = {
+        "margin": margin,
+        "level": level,
+        "cluster": judged.cluster,
+        "suite": bool(known),
+        "subset": subset,
+    }
+    policies = tuple(
+        GatePolicy(
+            eval=row.eval,
+            policy=str(policy),
+            verdict=row.verdict,
+            base=row.base,
+            candidate=row.candidate,
+            difference=row.difference,
+            n_items=row.n_items,
+        )
+        for policy, one in under
+        for row in one
+    )
+    return GateDecision(
+        verdict=verdict,
+        rows=tuple(rows),
+        policies=policies if both.missing else (),
+        missing=judged.missing,
+        provenance=Provenance.of(both, notes=notes, **settings),
+    )
 
 
 def read_suite(path: str | Path) -> GateSuite:
@@ -361,21 +463,71 @@ def read_suite(path: str | Path) -> GateSuite:
     return GateSuite(margins, general)
 
 
-def _refuse_several(name: str, side: Attempts) -> None:
-    varying = varying_factors(side)
-    if varying:
-        from howsure.evals.variants import levels_of
+def _sides(
+    attempts: Attempts | Source, other: Attempts | Source | None, base: Spec | None, candidate: Spec | None
+) -> dict[str, Attempts]:
+    """The attempts of both sides, from one input or from two."""
+    if other is None:
+        if base is None or candidate is None:
+            raise OptionError(
+                "With one input, base and candidate say which of its attempts are which, such as base 'old' and candidate 'new'."
+            )
+        there = Attempts.of(attempts)
+        sides = {_BASE: only(there, base), _CANDIDATE: only(there, candidate)}
+    else:
+        is_same = attempts is other
+        if isinstance(attempts, str | os.PathLike) and isinstance(other, str | os.PathLike):
+            is_same = Path(attempts).resolve() == Path(other).resolve()
+        if is_same and (base is None or candidate is None):
+            raise InputError(
+                "Base and candidate are the same input. Name two, or say which of its attempts are which with base and candidate."
+            )
+        both = {_BASE: (Attempts.of(attempts), base), _CANDIDATE: (Attempts.of(other), candidate)}
+        sides = {name: side if spec is None else only(side, spec) for name, (side, spec) in both.items()}
+    if base is not None and base == candidate and (other is None or attempts is other):
+        raise OptionError(f"base and candidate are both {base!r}. Name two that differ.")
+    runs = [_runs(side) for side in sides.values()]
+    if same := sorted(runs[0] & runs[1]):
+        raise InputError(f"Base and candidate are the same run ({same[0]}): a gate would compare it with itself.")
+    return sides
 
-        told = "; ".join(f"{named(one)}: {', '.join(levels_of(side, one))}" for one in varying)
+
+def _runs(side: Attempts) -> set[str]:
+    """The runs that the attempts are from, as far as logs name them."""
+    if not side.has("log", "subject"):
+        return set()
+    columns = ["log", "subject", *averaged_factors(side)]
+    rows = side.lazy.select(
+        pl.concat_str([pl.col(name).cast(pl.String) for name in columns], separator=" ", ignore_nulls=True)
+    )
+    return set(rows.unique().collect(engine="streaming").to_series().to_list()) - {None}
+
+
+def _refuse_several(name: str, side: Attempts) -> None:
+    one_scorer(side)
+    if "subject" in varying_factors(side):
+        told = ", ".join(levels_of(side, "subject"))
         raise InputError(
-            f"The {name} has several runs ({told}). A gate compares two; choose one on each side with only, where or exclude."
+            f"The {name} has several models ({told}). A gate compares two; choose one with {name}, such as {name} '{levels_of(side, 'subject')[0]}'."
         )
 
 
-def _joined(sides: Mapping[str, Attempts]) -> tuple[Attempts, list[str]]:
+def _joined(sides: Mapping[str, Attempts], *, is_subset: bool) -> tuple[Attempts, list[str]]:
+    """Both sides as one table, with a row for each attempt that is absent on one side, and notes on how items were paired."""
+    first, second = sides.values()
+    if first.count != second.count:
+        raise OptionError(
+            "The base and the candidate count attempts without a score in different ways. Read them with the same count."
+        )
     rows = [side.lazy.drop("attempt").with_columns(pl.lit(name).alias("subject")) for name, side in sides.items()]
     notes = [f"{name}: {note}" for name, side in sides.items() for note in side.notes]
-    return aligned(Attempts(pl.concat(rows, how="diagonal_relaxed"), notes=notes))
+    made = first.derive(numbered(pl.concat(rows, how="diagonal_relaxed")))
+    made.notes = tuple(dict.fromkeys(notes))
+    made, told = aligned(made)
+    made = with_absent(made, [_BASE, _CANDIDATE], averaged_factors(made))
+    if is_subset:
+        made.count = replace(made.count, rules={**made.count.rules, "absent": "drop"})
+    return made, told
 
 
 def _evals(side: Attempts) -> list[str]:
@@ -386,6 +538,167 @@ def _evals(side: Attempts) -> list[str]:
         .collect(engine="streaming")["domain"]
         .to_list()
     )
+
+
+_APART = "base and candidate have no common item"
+_LEAST_COVERED = 0.9  # of the base's items: with fewer on both sides, nothing ships
+
+
+class _Judged:
+    """Base and candidate on all evals, judged under one policy after the other."""
+
+    def __init__(
+        self,
+        both: Attempts,
+        names: Sequence[str],
+        margins: Mapping[str, float],
+        level: float,
+        cluster: str,
+        factors: Sequence[str],
+    ) -> None:
+        self._both = both.derive(both.lazy.with_row_index("#row").collect(engine="streaming").lazy())
+        self._names, self._margins, self._level = names, margins, level
+        self.cluster, self._factors = cluster, factors
+        self.notes: list[str] = []
+        self._groups: dict[str, Items] = {}
+
+    @cached_property
+    def missing(self) -> pl.DataFrame:
+        """The attempts without a score."""
+        if not self._both.missing:
+            return pl.DataFrame(schema=_MISSING)
+        domain = pl.col("domain").fill_null("(none)") if self._both.has("domain") else pl.lit("all")
+        rows = self._both.lazy.filter(pl.col("score").is_null())
+        picked = rows.select(domain.alias("eval"), pl.col("subject").alias("side"), "task", "outcome", "reason")
+        return picked.collect(engine="streaming").sort("eval", "side", "task")
+
+    def _items(self, attempts: Attempts, policy: Policy) -> dict[str, Items]:
+        by = "domain" if attempts.has("domain") else "all"
+        groups = items_of(attempts, by, cluster=self.cluster, factors=self._factors, policy=policy)
+        found = {items.label: items for items in groups}
+        return {
+            name: found[name] if name in found else next(iter(found.values()))
+            for name in self._names
+            if name in found or (not name and len(found) == 1)
+        }
+
+    def rows(self, policy: Policy, filled: Attempts | None = None) -> list[GateRow]:
+        """The verdict on each eval under one policy, or with the missing scores filled in."""
+        attempts = filled or self._both
+        groups = self._items(attempts, policy)
+        if not self._groups:
+            self._groups = groups
+            self.notes = [
+                note for items in groups.values() for note in items.notes if items.factors and "combination" in note
+            ]
+        rows = [_judge(name, groups.get(name), attempts, self._margins[name], self._level) for name in self._names]
+        return _corrected(rows, self._level)
+
+    def is_free(self, name: str) -> bool:
+        """Whether the scores of an eval are of any size."""
+        return name in self._groups and self._groups[name].bounds is None
+
+    def agreed(self, index: int, under: Sequence[tuple[Policy, Sequence[GateRow]]], *, is_subset: bool) -> GateRow:
+        """The row of the main policy, with the verdict that all policies give."""
+        row, name = under[0][1][index], self._names[index]
+        if not row.n_items:
+            return row
+        own = self.missing.filter(pl.col("eval") == (name or "all"))
+        n_base, n_candidate = (int((own["side"] == side).sum()) for side in (_BASE, _CANDIDATE))
+        row = replace(row, n_missing_base=n_base, n_missing_candidate=n_candidate)
+        by_verdict: dict[Verdict, list[str]] = {}
+        for policy, rows in under:
+            by_verdict.setdefault(rows[index].verdict, []).append(str(policy))
+        if len(by_verdict) > 1:
+            ways = "; ".join(
+                f"{verdict} with {' or with '.join(policies[:2])}" for verdict, policies in by_verdict.items()
+            )
+            row = replace(
+                row,
+                verdict="cannot tell",
+                reason=f"the verdict depends on what attempts without a score count as: {ways}",
+            )
+        items = self._groups[name]
+        n_of_base = len(items.tried.filter(pl.col("subject") == _BASE))
+        if row.verdict == "ship" and not is_subset and row.n_items < _LEAST_COVERED * n_of_base:
+            row = replace(
+                row,
+                verdict="cannot tell",
+                reason=f"only {row.n_items:,} of the base's {n_of_base:,} items have a score on both sides",
+            )
+        n_missing = n_base + n_candidate
+        if row.verdict == "ship" and items.fill is None and n_missing > MOST_MISSING * (n_missing + 2 * row.n_items):
+            shift = (row.difference.low or 0.0) + row.margin
+            share = n_missing / (n_missing + 2 * row.n_items)
+            row = replace(
+                row,
+                verdict="cannot tell",
+                reason=f"{share:.1%} of the attempts have no score, and scores have no worst value. The verdict turns if the missing scores are worse than the others by "
+                f"{shift / share:.3g} on average; give missing_score",
+            )
+        if n_missing and items.fill is not None:
+            row = self._with_bounds(row, index)
+        return row
+
+    def _with_bounds(self, row: GateRow, index: int) -> GateRow:
+        """The difference at both ends of what the missing answers could have been, and how many of them turn the verdict of the main policy."""
+        name = self._names[index]
+        candidates = self._both.lazy.filter(pl.col("score").is_null() & ~pl.col("outcome").is_in(OWN_FAILURES))
+        if self._both.has("domain"):
+            candidates = candidates.filter(pl.col("domain").fill_null("(none)") == name)
+        # the most harmful first: the candidate's where the base did well, then the base's
+        scores = self._both.lazy.group_by("subject", "task").agg(pl.col("score").mean().alias("#other"))
+        scores = scores.with_columns(pl.col("subject").replace({_BASE: _CANDIDATE, _CANDIDATE: _BASE}))
+        order = candidates.join(scores, on=["subject", "task"], how="left").sort(
+            pl.col("subject") == _BASE,
+            pl.col("#other"),
+            "#row",
+            descending=[False, not self._groups[name].is_lower_better, False],
+            nulls_last=True,
+        )
+        harmful = order.select("#row", "subject").collect(engine="streaming")
+        n = len(harmful)
+        if not n:
+            return row
+
+        def judged(n_harmful: int) -> GateRow:
+            is_harmful = pl.col("#row").is_in(harmful["#row"].head(n_harmful).implode())
+            rule = (
+                pl.when(is_harmful == (pl.col("subject") == _CANDIDATE))
+                .then(pl.lit("wrong"))
+                .otherwise(pl.lit("right"))
+            )
+            filled = self._both.decided(
+                pl.when(pl.col("outcome").is_in(OWN_FAILURES)).then(pl.lit("wrong")).otherwise(rule)
+            )
+            return self.rows(Policy(), filled)[index]
+
+        ends = [judged(n), judged(0)]
+        row = replace(row, lowest=ends[0].difference.value, highest=ends[1].difference.value)
+        verdict = ends[1].verdict
+        if ends[0].verdict == verdict:
+            return replace(row, tipping=f"{verdict}, whatever the {n:,} missing answers were")
+        low, high = 0, n  # the verdict at `low` is that of the best case, at `high` it is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if judged(middle).verdict == verdict else (low, middle)
+        were = "wrong" if (harmful["subject"] == _CANDIDATE).all() else "wrong for the candidate or right for the base"
+        return replace(row, tipping=f"{verdict} unless at least {high:,} of the {n:,} missing answers were {were}")
+
+    def missingness(self, name: str) -> list[str]:
+        """Whether one side lacks more scores than the other: an exact McNemar test over items."""
+        own = self.missing.filter(pl.col("eval") == (name or "all"))
+        sides = [set(own.filter(pl.col("side") == side)["task"]) for side in (_BASE, _CANDIDATE)]
+        if not own.height:
+            return []
+        only_base, only_candidate = len(sides[0] - sides[1]), len(sides[1] - sides[0])
+        p = mcnemar(only_candidate, only_base).p
+        if p is None or p >= 1 - self._level:
+            return []
+        more = "candidate" if only_candidate > only_base else "base"
+        return [
+            f"{name or 'all'}: the {more} lacks scores more often ({only_candidate:,} items only of the candidate, {only_base:,} only of the base; {stated('p', p)}, McNemar)."
+        ]
 
 
 def _judge(name: str, items: Items | None, both: Attempts, margin: float, level: float) -> GateRow:
@@ -405,12 +718,13 @@ def _judge(name: str, items: Items | None, both: Attempts, margin: float, level:
     if items is None or len(there) < 2:
         lacking = "neither side" if not there else "only the base" if there == [_BASE] else "only the candidate"
         return unclear(f"{lacking} has attempts at this eval")
-    means = {side: items.mean_of(side, 0.95).estimate for side in (_BASE, _CANDIDATE)}
     shared = items.paired(_CANDIDATE, _BASE)
-    unshared = len(items.only(_BASE)) + len(items.only(_CANDIDATE)) - 2 * len(shared)
-    counted: dict[str, Any] = {**means, "n_items": len(shared), "n_unshared": unshared}
     if shared.is_empty():
-        return unclear("base and candidate have no common item", **counted)
+        is_apart = items.tried.group_by("eval", "task").len()["len"].max() == 1
+        return unclear(_APART if is_apart else "no item has a score on both sides")
+    means = {side: items.mean_of_pair(shared, end, 0.95) for side, end in ((_CANDIDATE, ""), (_BASE, "_b"))}
+    unshared = len(items.tried.select("eval", "task").unique()) - len(shared)
+    counted: dict[str, Any] = {**means, "n_items": len(shared), "n_unshared": unshared}
     scales = _scales(both, name)
     if len(scales) > 1:
         return unclear("the scores of base and candidate have different scales or directions", **counted)

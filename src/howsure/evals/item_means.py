@@ -1,7 +1,8 @@
 """Item means: every mean and every difference is computed from them, so that both are about the same quantity.
 
-An item counts once, with the mean of its attempts. Over several evals (domains), each eval that all subjects tried counts
-once, with the mean of its items.
+An item counts once, with the mean of its attempts. Where runs differ in other factors, such as the prompt or the judge, an item counts with the
+mean of its cells (combinations of their values), each cell once: values of a factor are never repeats. Over several evals (domains), each eval
+that all subjects tried counts once, with the mean of its items.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,28 @@ from scipy.special import fdtri
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
+from howsure.evals.variants import completed
 from howsure.stats._arrays import Floats
 from howsure.stats.fixed_items import fixed_difference, fixed_mean
 from howsure.stats.means import Bounds, Mean, mean, paired_difference, unpaired_difference
 from howsure.tables import Attempts
+from howsure.tables.outcomes import Policy
 
-__all__ = ["ALL", "CLUSTERS", "GROUPS", "ITEMS", "WEIGHTS", "Items", "Noise", "groups_of", "item_weights", "items_of"]
+__all__ = [
+    "ALL",
+    "CLUSTERS",
+    "GROUPS",
+    "ITEMS",
+    "MOST_MISSING",
+    "WEIGHTS",
+    "Items",
+    "Noise",
+    "Ways",
+    "default_cluster",
+    "groups_of",
+    "item_weights",
+    "items_of",
+]
 
 ALL = "all"
 GROUPS = ("all", "domain", "family", "task")
@@ -32,6 +49,7 @@ WEIGHTS = ("evals", "items")
 
 _NONE = "(none)"
 _MOST_NAMED = 4
+_FEW_FAMILIES = 5
 
 
 @dataclass(frozen=True)
@@ -74,32 +92,93 @@ class Noise:
 class Items:
     """Item means of every subject on one group of tasks.
 
-    ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
-    of the attempts from their mean), is_binary, is_free (scores of any size), is_lower (lower is better), cluster. ``excluded`` names the
-    evals that not all subjects tried, ``lacking`` the subjects that lack one of them, ``apart`` those whose scores cannot be averaged with the others. ``items`` is
-    ``sampled`` (intervals are about items like these) or ``fixed`` (about exactly these); ``weights`` is ``evals`` (every eval
-    counts once) or ``items`` (every item counts once).
+    ``cells`` has one row for each subject, item and cell: subject, eval, task, cell, mean, n (attempts), spread (sum of squared deviations
+    of the attempts from their mean), is_binary, is_free (scores of any size), is_lower (lower is better), cluster, family. ``factors`` are the columns whose
+    values make the cells. ``excluded`` names the evals that not all subjects tried, ``lacking`` the subjects that lack one of them, ``apart`` those
+    whose scores cannot be averaged with the others. ``items`` is ``sampled`` (intervals are about items like these) or ``fixed`` (about exactly these);
+    ``weights`` is ``evals`` (every eval counts once) or ``items`` (every item counts once). ``absent`` says whether an item that only
+    the other side of a pair has counts (``fill``, with the score ``fill``) or not (``drop``); ``dropped`` has the items and cells that a subject tried,
+    but of which no attempt counts.
     """
 
     label: str
     subjects: tuple[str, ...]
-    frame: pl.DataFrame
+    cells: pl.DataFrame
     cluster: str
+    factors: tuple[str, ...] = ()
+    absent: str = "drop"
+    fill: float | None = 0.0
+    dropped: pl.DataFrame | None = None
     excluded: tuple[str, ...] = ()
     items: str = "sampled"
     weights: str = "evals"
     apart: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
 
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row for each subject and item, over the cells that all subjects have (their own, where none is shared).
+
+        ``n`` − 1 is the number of repeats within cells, and ``spread`` their sum of squares, scaled so that spread/(n − 1)/n is the variance of the
+        mean from repeats. ``n_attempts`` counts attempts, ``n_cells`` cells.
+        """
+        if not self.factors:
+            return self.cells.with_columns(n_attempts=pl.col("n"), n_cells=pl.lit(1, pl.Int64))
+        return _over_cells(
+            self.cells
+            if self.shared_cells is None
+            else self.cells.join(self.shared_cells, on=["eval", "cell"], how="semi", maintain_order="left")
+        )
+
+    @cached_property
+    def shared_cells(self) -> pl.DataFrame | None:
+        """The cells of each eval that all of its subjects have; None where an eval has none, or where there are no factors."""
+        if not self.factors:
+            return None
+        n_of_eval = self.cells.group_by("eval").agg(pl.col("subject").n_unique().alias("of"))
+        cells = (
+            self.cells.group_by("eval", "cell").agg(pl.col("subject").n_unique().alias("n")).join(n_of_eval, on="eval")
+        )
+        shared = cells.filter(pl.col("n") == pl.col("of")).select("eval", "cell")
+        return shared if shared["eval"].n_unique() == len(n_of_eval) else None
+
+    @cached_property
+    def tried(self) -> pl.DataFrame:
+        """The items that each subject tried, whether or not an attempt counts."""
+        parts = [self.cells, *([] if self.dropped is None else [self.dropped])]
+        return pl.concat([one.select("subject", "eval", "task") for one in parts]).unique()
+
+    def notes_of_clusters(self, level: float) -> list[str]:
+        """What to say where few families decide the interval, or where a column groups items that resemble each other."""
+        if self.cluster != "family" or self.frame.is_empty():
+            return []
+        sizes = (
+            self.frame.group_by("subject", "cluster")
+            .len()
+            .group_by("subject")
+            .agg((pl.col("len").sum() ** 2 / (pl.col("len") ** 2).sum()).alias("n"))
+        )
+        n = float(sizes["n"].min() or 0.0)  # type: ignore[arg-type]
+        if n >= _FEW_FAMILIES:
+            return []
+        by_task = replace(
+            self, cluster="task", cells=self.cells.with_columns(cluster=pl.concat_str("eval", "task", separator="\x1f"))
+        )
+        shown = [f"{name} {by_task.mean_of(name, level).estimate}" for name in self.subjects[:_MOST_NAMED]]
+        return [
+            f"{self.label}: there are only {n:.2g} effective families, and the intervals are over families. If items of one family were independent, the "
+            f"intervals would be: {'; '.join(shown)}."
+        ]
+
     @property
     def bounds(self) -> Bounds:
         """The lowest and highest possible score; None where scores are of any size."""
-        return None if self.frame["is_free"].any() else (0.0, 1.0)
+        return None if self.cells["is_free"].any() else (0.0, 1.0)
 
     @property
     def is_lower_better(self) -> bool:
         """Whether lower scores are better."""
-        return not self.frame.is_empty() and bool(self.frame["is_lower"].all())
+        return not self.cells.is_empty() and bool(self.cells["is_lower"].all())
 
     @property
     def evals(self) -> list[str]:
@@ -118,12 +197,21 @@ class Items:
         if n > 1:
             what = f"mean of {n} evals' means of item means" if self.weights == "evals" else f"{what} of {n} evals"
         what = what if self.items == "sampled" else f"{what}, over exactly these items"
+        what += f", for exactly these {self.cells_text}" if self.factors else ""
         return f"{what} (lower is better)" if self.is_lower_better else what
+
+    @cached_property
+    def cells_text(self) -> str:
+        """The factors whose values make the cells, with the number of their values, such as "6 prompts and 3 judges"."""
+        counts = [
+            (name, self.cells.select(pl.col("cell").struct.field(name).n_unique()).item()) for name in self.factors
+        ]
+        return " and ".join(f"{n:,} {name}{'s' * (n > 1)}" for name, n in counts)
 
     @property
     def notes(self) -> list[str]:
         """What is excluded and why, and where subjects tried different items."""
-        notes = []
+        notes = self._notes_of_cells()
         n = len(self.subjects)
         everyone = "both subjects" if n == 2 else f"all {n} subjects"
         if self.excluded:
@@ -163,13 +251,28 @@ class Items:
                 f"{self.label}: {once:,} of {self.frame.select('eval', 'task').n_unique():,} items have a single attempt, so their variance "
                 "within items is not identified; the variance between items is used instead, and the intervals are conservative."
             )
-        per_item = self.frame.group_by("eval", "task").len()
+        per_item = self.tried.group_by("eval", "task").len()
         if partial := int((per_item["len"] < len(self.subjects)).sum()):
             notes.append(
                 f"{self.label}: {partial:,} of {len(per_item):,} items were not tried by {everyone}. "
                 "A mean is over a subject's own items, a difference over those that both tried."
             )
         return notes
+
+    def _notes_of_cells(self) -> list[str]:
+        """Which cells do not count because not all subjects have them."""
+        if not self.factors or self.label not in (ALL, *self.evals):
+            return []
+        if self.shared_cells is None:
+            return [
+                f"{self.label}: the models share no combination of {' and '.join(self.factors)}, so each has the mean over its own."
+            ]
+        n, n_shared = self.cells.select("eval", "cell").n_unique(), len(self.shared_cells)
+        if n == n_shared:
+            return []
+        return [
+            f"{self.label}: {n - n_shared:,} of {n:,} combinations of {' and '.join(self.factors)} are excluded, because not all models have them."
+        ]
 
     def only(self, subject: str) -> pl.DataFrame:
         """All items of one subject."""
@@ -180,9 +283,66 @@ class Items:
         """Parted once: many pairs are compared."""
         return {str(subject): part for (subject,), part in self.frame.group_by("subject", maintain_order=True)}
 
-    def paired(self, a: str, b: str) -> pl.DataFrame:
-        """The items that both tried."""
-        return self.only(a).join(self.only(b), on=["eval", "task"], suffix="_b").sort("eval", "task")
+    @cached_property
+    def _cells_by_subject(self) -> dict[str, pl.DataFrame]:
+        return {str(subject): part for (subject,), part in self.cells.group_by("subject", maintain_order=True)}
+
+    def paired(self, a: str, b: str, other: Items | None = None) -> pl.DataFrame:
+        """The items that both tried, over the cells that both have; with ``absent`` also those of which one side is absent.
+
+        With `other`, b is taken from there: the same items, where attempts without a score count as something else.
+        """
+        other = other or self
+        first, second = self._side(a), other._side(b)
+        keys = ["eval", "task", *(["cell"] if self.factors else [])]
+        is_filled = self.absent == other.absent == "fill" and None not in (self.fill, other.fill)
+        both = first.join(second, on=keys, suffix="_b", how="full" if is_filled else "inner", coalesce=True)
+        if is_filled:
+            both = self._with_absent(both, other, a, b, keys)
+        elif self.factors and both.is_empty() and self.shared_cells is None:  # no cell in common: each side has its own
+            return self.only(a).join(other.only(b), on=["eval", "task"], suffix="_b").sort("eval", "task")
+        return (_over_cells(both, ("", "_b")) if self.factors else both).sort("eval", "task")
+
+    def _side(self, subject: str) -> pl.DataFrame:
+        """What is paired of one subject: its cells where there are factors, else its items."""
+        return self._cells_by_subject.get(subject, self.cells.clear()) if self.factors else self.only(subject)
+
+    def _with_absent(self, both: pl.DataFrame, other: Items, a: str, b: str, keys: Sequence[str]) -> pl.DataFrame:
+        """Items and cells that one side lacks count as one attempt with the score `fill`, in evals that both tried."""
+        for side, subject in ((self, a), (other, b)):
+            if side.dropped is not None:  # tried, so not absent
+                both = both.join(side.dropped.filter(pl.col("subject") == subject), on=keys, how="anti")
+        evals = set(self.only(a)["eval"]) & set(other.only(b)["eval"])
+        columns: list[pl.Expr] = []
+        for end, opposite, fill in (("", "_b", self.fill), ("_b", "", other.fill)):
+            empty: dict[str, Any] = {
+                "mean": fill,
+                "n": 1,
+                "spread": 0.0,
+                "is_binary": True,
+                "n_attempts": 0,
+                "n_cells": 1,
+            }
+            columns += [
+                pl.col(f"{name}{end}").fill_null(value)
+                for name, value in empty.items()
+                if f"{name}{end}" in both.columns
+            ]
+            columns += [
+                pl.col(f"{name}{end}").fill_null(pl.col(f"{name}{opposite}"))
+                for name in ("is_free", "is_lower", "family", "cluster")
+            ]
+        return both.filter(pl.col("eval").is_in(evals)).with_columns(columns)
+
+    @cached_property
+    def unfilled(self) -> Items:
+        """The same, where an item that one side of a pair lacks does not count."""
+        return replace(self, absent="drop")
+
+    @cached_property
+    def filled(self) -> Items:
+        """The same, where an item that one side of a pair lacks counts as wrong."""
+        return replace(self, absent="fill")
 
     def mean_of(self, subject: str, level: float) -> Mean:
         """The mean of one subject, with its interval over clusters and the error if all attempts were independent."""
@@ -196,12 +356,23 @@ class Items:
         if self.items == "fixed":
             found = fixed_mean(values, n, own["spread"].to_numpy(), strata=evals, level=level)
         elif self.cluster == "none":
+            n = own["n_attempts"].to_numpy()
             scores, item = _single_scores(own), np.repeat(np.arange(len(own)), n)
             strata = None if evals is None else evals[item]
             found = mean(scores, strata=strata, weights=1 / n[item], level=level, bounds=self.bounds)
         else:
             found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level, bounds=self.bounds)
         return replace(found, se_independent=_se_independent(own, self.weights))
+
+    def mean_of_pair(self, shared: pl.DataFrame, end: str, level: float) -> Estimate:
+        """The mean of one side over `paired` items; ``end`` is that of its columns."""
+        return mean(
+            shared[f"mean{end}"].to_numpy(),
+            shared["cluster"].to_numpy(),
+            strata=self._strata(shared),
+            level=level,
+            bounds=self.bounds,
+        ).estimate
 
     def _strata(self, frame: pl.DataFrame) -> np.ndarray | None:
         """What counts once: the evals, or with weights by items nothing but the items."""
@@ -253,36 +424,187 @@ class Items:
         )
 
 
+class Ways:
+    """The same items under every defensible policy for attempts without a score, and if all of these were wrong or right.
+
+    ``main`` are the groups of items under the main policy. Absent items, which one side of a pair lacks, are found pair by pair.
+    """
+
+    def __init__(self, attempts: Attempts, by: str | None, **options: Any) -> None:
+        self._attempts, self._options = attempts, {"by": by, **options}
+        self.policies = attempts.policies
+        self.main = list(items_of(attempts, policy=self.policies[0], **self._options))
+
+    @cached_property
+    def _under(self) -> list[tuple[Policy, dict[str, Items]]]:
+        main = (self.policies[0], {one.label: one for one in self.main})
+        return [main, *((policy, self._made(policy)) for policy in self.policies[1:])]
+
+    @cached_property
+    def _ends(self) -> tuple[dict[str, Items], dict[str, Items]]:
+        worst, best = (self._made(Policy().extreme(rule)) for rule in ("wrong", "right"))
+        return worst, best
+
+    def _made(self, policy: Policy) -> dict[str, Items]:
+        return {one.label: one for one in items_of(self._attempts, policy=policy, **self._options)}
+
+    def _n_absent(self, items: Items, a: str, b: str) -> int:
+        """How many items (or cells of items) one of the two lacks; none where they have fewer than two in common, so that they were not meant to be paired."""
+        n_shared = len(items.unfilled.paired(a, b))
+        if n_shared < 2:
+            return 0
+        if items.fill is None:
+            return len(items.only(a)) + len(items.only(b)) - 2 * n_shared
+        return len(items.filled.paired(a, b)) - n_shared
+
+    def n_missing_of(self, items: Items, subject: str) -> int:
+        """How many attempts of a subject at these items have no score."""
+        if not self._attempts.outcomes:
+            return 0
+        found = self._missing.filter(pl.col("subject") == subject).join(items.tried, on=["eval", "task"], how="semi")
+        return int(found["n"].sum())
+
+    @cached_property
+    def _missing(self) -> pl.DataFrame:
+        """How many attempts of each subject at each item have no score."""
+        domain = pl.col("domain").fill_null(_NONE) if self._attempts.has("domain") else pl.lit("")
+        n = pl.col("n").fill_null(1).sum() if self._attempts.has("n") else pl.len()
+        rows = self._attempts.lazy.filter(pl.col("score").is_null()).group_by("subject", domain.alias("eval"), "task")
+        return rows.agg(n.cast(pl.Int64).alias("n")).collect(engine="streaming")
+
+    def n_missing(self, items: Items, a: str, b: str) -> int:
+        """How many attempts of the two at these items have no score, and items that one of them lacks."""
+        return self.n_missing_of(items, a) + self.n_missing_of(items, b) + self._n_absent(items, a, b)
+
+    def of_one(self, items: Items) -> list[tuple[Policy, Items]]:
+        """The same group of items under each defensible policy, for the means of single subjects."""
+        return [(policy, groups[items.label]) for policy, groups in self._under if items.label in groups]
+
+    def ends_of(self, items: Items, subject: str) -> tuple[float | None, float | None]:
+        """The mean of a subject if all that is missing were wrong, and if it were right."""
+        sides = [groups.get(items.label) for groups in self._ends]
+        if any(side is None or side.fill is None for side in sides):
+            return None, None
+        own = [side.only(subject) for side in sides if side is not None]
+        ends = [float(item_weights(one, items.weights) @ one["mean"].to_numpy()) for one in own]
+        return min(ends), max(ends)
+
+    def of(self, items: Items, a: str, b: str) -> list[tuple[Policy, Items]]:
+        """The same group of items under each policy that is defensible for these two."""
+        found = [(policy, groups[items.label]) for policy, groups in self._under if items.label in groups]
+        if not self._n_absent(items, a, b):
+            return found
+        rules = self._attempts.count.rules
+        fixed = (rules["absent"],) if "absent" in rules else ("drop", "wrong")
+        return [
+            (Policy({**policy.rules, "absent": rule}), one.unfilled if rule == "drop" else one.filled)
+            for policy, one in found
+            for rule in fixed
+        ]
+
+    def everywhere(self, items: Items) -> list[Items]:
+        """The same group of items under each defensible policy, for all models together; absence is one of them where some lack items of others."""
+        found = [groups[items.label] for _, groups in self._under if items.label in groups]
+        lacks = len(items.tried) < items.tried.select("eval", "task").n_unique() * len(items.subjects)
+        if not lacks or "absent" in self._attempts.count.rules or items.fill is None:
+            return found
+        return [one for way in found for one in (way, way.filled)]
+
+    def is_open(self, items: Items, a: str, b: str) -> bool:
+        """Whether more than 1 % is missing and scores have no worst value, so that nothing can be concluded."""
+        if items.fill is not None:
+            return False
+        n = sum(int(items.only(name)["n_attempts"].sum()) for name in (a, b))
+        n_missing = self.n_missing(items, a, b)
+        return n_missing > MOST_MISSING * (n + n_missing)
+
+    def bounds(self, items: Items, a: str, b: str) -> tuple[float | None, float | None]:
+        """The mean difference if all that is missing were wrong for a and right for b, and the reverse."""
+        worst, best = (groups.get(items.label) for groups in self._ends)
+        if items.fill is None or worst is None or best is None or best.fill is None:
+            return None, None
+        ends = [
+            float(item_weights(shared, items.weights) @ (shared["mean"] - shared["mean_b"]).to_numpy())
+            for shared in (worst.paired(a, b, best), best.paired(a, b, worst))
+        ]
+        return min(ends), max(ends)
+
+
+MOST_MISSING = 0.01
+"""The largest share of attempts without a score from which something may be concluded where scores have no worst value."""
+
+
+def default_cluster(attempts: Attempts, cluster: str | None) -> str:
+    """The cluster that was asked for; without one, the family where items have several, and else the task."""
+    if cluster is not None:
+        if cluster not in CLUSTERS:
+            raise OptionError.unknown("cluster", cluster, CLUSTERS)
+        return cluster
+    if not attempts.has("family"):
+        return "task"
+    n_families = attempts.lazy.select(pl.col("family").drop_nulls().n_unique()).collect(engine="streaming").item()
+    return "family" if n_families > 1 else "task"
+
+
 def items_of(
     attempts: Attempts,
     by: str | None,
     *,
-    cluster: str = "task",
+    cluster: str | None = None,
     subjects: Sequence[str] | None = None,
     items: str = "sampled",
     weights: str = "evals",
+    factors: Sequence[str] = (),
+    policy: Policy | None = None,
 ) -> Iterator[Items]:
     """The item means of each group of tasks, all or those of `subjects`, in one streaming pass.
 
     Tasks that ask the same (``item_digest``), such as one question under two configurations of an eval, and the families they
-    are in, are one cluster. Families of one name in different evals are different clusters and different groups.
+    are in, are one cluster. Families of one name in different evals are different clusters and different groups. ``factors`` are columns whose
+    values make the cells of an item; ``policy`` says what attempts without a score count as, by default the main policy.
     """
-    groups = groups_of(attempts, by)
-    if cluster not in CLUSTERS:
-        raise OptionError.unknown("cluster", cluster, CLUSTERS)
+    groups, cluster = groups_of(attempts, by), default_cluster(attempts, cluster)
     if cluster not in ("none", "task") and not attempts.has(cluster):
         _no_column(cluster)
     if items not in ITEMS:
         raise OptionError.unknown("kind of items", items, ITEMS)
     if weights not in WEIGHTS:
         raise OptionError.unknown("weights", weights, WEIGHTS)
-    frame = _item_frame(attempts, cluster, keeps_scores=cluster == "none" or "task" in groups, subjects=subjects)
+    policy = attempts.policies[0] if policy is None else policy
+    keeps_scores = cluster == "none" or "task" in groups
+    frame = _item_frame(
+        completed(attempts, policy), cluster, keeps_scores=keeps_scores, subjects=subjects, factors=factors
+    )
+    is_dropped = pl.col("n") == 0
+    dropped, frame = (
+        frame.filter(is_dropped).select("subject", "eval", "task", *(["cell"] if factors else [])),
+        frame.filter(~is_dropped),
+    )
+    fill = _end_of_scale(attempts, frame, policy.of("absent"))
+    more: dict[str, Any] = {
+        "items": items,
+        "weights": weights,
+        "factors": tuple(factors),
+        "dropped": None if dropped.is_empty() else dropped,
+    }
+    absent = policy.rules.get("absent") or attempts.count.rules.get("absent", "drop")
+    more |= {"absent": "drop" if absent == "drop" else "fill", "fill": fill}
     for group in groups:
         # repeats of one task are all that its mean can vary over
         within = "none" if group == "task" and cluster == "task" else cluster
         for label, part in _parts(frame, group):
             shared = _shared(label, part, within, frame["subject"].unique().sort().to_list(), is_all=group == ALL)
-            yield replace(shared, items=items, weights=weights)
+            yield replace(shared, **more)
+
+
+def _end_of_scale(attempts: Attempts, frame: pl.DataFrame, rule: str) -> float | None:
+    """The worst score there can be (with the rule ``right``, the best); None where scores are of any size or of both directions."""
+    if rule != "right" and attempts.count.missing_score is not None:
+        return attempts.count.missing_score
+    is_free, is_lower, is_higher = (
+        bool(one.any()) for one in (frame["is_free"], frame["is_lower"], ~frame["is_lower"])
+    )
+    return None if is_free or (is_lower and is_higher) else float(is_lower != (rule == "right"))
 
 
 def groups_of(attempts: Attempts, by: str | None) -> list[str]:
@@ -300,7 +622,7 @@ def groups_of(attempts: Attempts, by: str | None) -> list[str]:
 
 
 def _item_frame(
-    attempts: Attempts, cluster: str, *, keeps_scores: bool, subjects: Sequence[str] | None
+    attempts: Attempts, cluster: str, *, keeps_scores: bool, subjects: Sequence[str] | None, factors: Sequence[str]
 ) -> pl.DataFrame:
     score = pl.col("score")
     domain = pl.col("domain").fill_null(_NONE) if attempts.has("domain") else pl.lit("")
@@ -315,10 +637,15 @@ def _item_frame(
     sums = attempts.sums()
     is_free = (pl.col("scale") == "free").fill_null(False) if attempts.has("scale") else pl.lit(False)
     is_lower = (pl.col("better") == "lower").fill_null(False) if attempts.has("better") else pl.lit(False)
-    is_binary = score.is_in([0.0, 1.0]) & ~is_free
+    is_binary = (score.is_in([0.0, 1.0]) | score.is_null()) & ~is_free
     if attempts.has("n"):
         is_binary |= pl.col("n_success").is_not_null()
-    grouped = rows.group_by("subject", "eval", "task").agg(
+    if factors:
+        rows = rows.with_columns(
+            pl.struct(pl.col(name).cast(pl.String).fill_null(_NONE) for name in factors).alias("cell")
+        )
+    keys = ["subject", "eval", "task", *(["cell"] if factors else [])]
+    grouped = rows.group_by(keys).agg(
         *(sums[name].alias(f"#{name}") for name in ("mean", "n", "spread")),
         is_binary.all().alias("is_binary"),
         is_free.any().alias("is_free"),
@@ -328,11 +655,32 @@ def _item_frame(
         *([pl.struct("score", attempts.n.alias("n")).alias("scores")] if keeps_scores else []),
     )
     grouped = grouped.rename({"#mean": "mean", "#n": "n", "#spread": "spread"})
-    frame = grouped.sort("subject", "eval", "task").collect(engine="streaming")
+    frame = grouped.collect(engine="streaming").sort(keys)
     if not attempts.has("item_digest"):
         return frame
     links = rows.select("cluster", "item_digest").drop_nulls().unique().collect(engine="streaming")
     return frame.with_columns(pl.col("cluster").replace(_joined(links)))
+
+
+def _over_cells(frame: pl.DataFrame, ends: Sequence[str] = ("",)) -> pl.DataFrame:
+    """Each item with the mean of its cells, for the columns with each of the `ends`; see `Items.frame`."""
+    picked = []
+    for end in ends:
+        mean, n, spread = (pl.col(f"{name}{end}") for name in ("mean", "n", "spread"))
+        n_repeats = n.sum() - pl.len() + 1
+        picked += [
+            mean.mean().alias(f"mean{end}"),
+            n_repeats.cast(pl.Int64).alias(f"n{end}"),
+            (spread.sum() * n_repeats * (1 / n).sum() / pl.len() ** 2).alias(f"spread{end}"),
+            (pl.col(f"is_binary{end}").all() & (pl.len() == 1)).alias(f"is_binary{end}"),
+            *(pl.col(f"{name}{end}").any() for name in ("is_free", "is_lower")),
+            *(pl.col(f"{name}{end}").first() for name in ("family", "cluster")),
+            n.sum().cast(pl.Int64).alias(f"n_attempts{end}"),
+            pl.len().cast(pl.Int64).alias(f"n_cells{end}"),
+            *([pl.col(f"scores{end}").explode()] if f"scores{end}" in frame.columns else []),
+        ]
+    keys = ["subject", "eval", "task"] if ends == ("",) else ["eval", "task"]
+    return frame.group_by(keys, maintain_order=True).agg(picked)
 
 
 def _joined(links: pl.DataFrame) -> dict[str, str]:
@@ -382,7 +730,7 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
         tuple(subjects),
         shares.filter(~is_excluded),
         cluster,
-        tuple(excluded),
+        excluded=tuple(excluded),
         apart=tuple(apart),
         lacking=tuple(lacking),
     )
@@ -414,7 +762,7 @@ def item_weights(frame: pl.DataFrame, weights: str = "evals") -> Floats:
 
 def _se_independent(own: pl.DataFrame, counting: str) -> float:
     """The standard error of the mean if all attempts were independent draws around it."""
-    weights, n, means = item_weights(own, counting), own["n"].to_numpy(), own["mean"].to_numpy()
+    weights, n, means = item_weights(own, counting), own["n_attempts"].to_numpy(), own["mean"].to_numpy()
     n_attempts = int(n.sum())
     if n_attempts < 2:
         return 0.0

@@ -12,7 +12,7 @@ import polars as pl
 from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.evals.item_means import Items, items_of
-from howsure.evals.variants import pooling_notes
+from howsure.evals.variants import averaged_factors, one_scorer
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, normal_quantile
 from howsure.stats.means import score_bounds, wilson
@@ -158,12 +158,13 @@ def items(
     attempts = Attempts.of(attempts)
     if attempts.is_free:
         raise InputError("Items are described by success: scores must be 0–1. Rescale them, or remove the free ones.")
+    one_scorer(attempts)
     by = "domain" if attempts.has("domain") else "all"
-    groups = list(items_of(attempts, by))
+    groups = list(items_of(attempts, by, cluster="task", factors=averaged_factors(attempts)))
     frame = pl.concat([group.frame for group in groups])
     a, b = _pair(frame, a, b)
     links = transcript_links(attempts, viewer)
-    rng, ends = np.random.default_rng(seed), _ends(attempts)
+    rng, ends = np.random.default_rng(seed), _ends(attempts.counted)
     parts = [_described(group.frame, ends, a, b, level, rng) for group in groups]
     table = pl.concat(parts, how="vertical_relaxed")
     tested = table["p_negative"].is_not_null()
@@ -176,7 +177,7 @@ def items(
     scores = frame.select("eval", "task", "subject", "mean", "n").sort("eval", "task", "subject")
     if links is not None:
         scores = scores.join(links, on=["eval", "task", "subject"], how="left", maintain_order="left")
-    notes = pooling_notes(attempts)
+    notes = [note for group in groups for note in group.notes if group.factors]
     n_few = int((table["n_models"] < _FEWEST_MODELS).sum())
     if n_few:
         notes.append(

@@ -16,9 +16,9 @@ from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
 from howsure.evals.comparison import paired_test
-from howsure.evals.item_means import ALL, Items, items_of
+from howsure.evals.item_means import ALL, Items, Ways, default_cluster
 from howsure.evals.planning import items_to_decide
-from howsure.evals.variants import pooling_notes
+from howsure.evals.variants import averaged_factors, one_scorer
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.means import score_bounds
@@ -196,7 +196,7 @@ def leaderboard(
     *,
     benchmark: str | None = None,
     n_items: int | None = None,
-    cluster: str = "task",
+    cluster: str | None = None,
     level: float = 0.95,
     power: float = 0.8,
     n_replicates: int = 2000,
@@ -227,8 +227,8 @@ def leaderboard(
     n_items : int, optional
         Scores: number of items of the benchmark, where the table has neither ``n_items`` nor ``se``. Without it, the smallest
         number that gives all the rounded percentages (`items_behind`).
-    cluster : {"task", "family", "domain"}, default "task"
-        Attempts: items of one cluster are not independent.
+    cluster : {"task", "family", "domain"}, optional
+        Attempts: items of one cluster are not independent: by default those of one family, where there are families, else each task is its own.
     level : float, default 0.95
         Coverage of the intervals; 1 − level is the probability of any wrong order.
     power : float, default 0.8
@@ -258,17 +258,18 @@ def leaderboard(
     """
     if n_replicates < 100:
         raise OptionError(f"n_replicates {n_replicates} are too few for a p-value of 0.05. Give at least 100.")
-    table, pooled = _table_of(table), []
+    table = _table_of(table)
     if isinstance(table, Scores):
-        board = _of_scores(table, benchmark, n_items, level, n_replicates, seed)
+        boards = [_of_scores(table, benchmark, n_items, level, n_replicates, seed)]
     elif benchmark is not None or n_items is not None:
         raise OptionError("benchmark and n_items are for published scores; these are attempts.")
     else:
-        board = _of_attempts(table, cluster, level, n_replicates, seed)
-        pooled = pooling_notes(table)
-
+        one_scorer(table)
+        cluster = default_cluster(table, cluster)
+        boards = _of_attempts(table, cluster, level, n_replicates, seed)
+    board = boards[0]  # the main policy; a difference is significant if it is so in all of them
     tested, n_models = np.isfinite(board.statistics), len(board.names)
-    adjusted = _adjusted(board, tested)
+    adjusted = _adjusted(boards, tested)
     is_better = np.zeros((n_models, n_models), dtype=np.bool_)  # [i, j]: i is significantly better than j
     for (i, j), p, statistic in zip(board.pairs, adjusted, board.statistics, strict=True):
         if p < 1 - level:
@@ -283,7 +284,7 @@ def leaderboard(
             tier=tiers[i],
             mean=board.means[i],
             rank=_rank(ranks[i], is_better[:, i].sum(), is_better[i].sum(), n_models, level),
-            rank_marginal=_marginal_rank(board, tested, i, ranks[i], level),
+            rank_marginal=_marginal_rank(boards, tested, i, ranks[i], level),
             n_items=board.n_items[i],
         )
         for i in order
@@ -305,7 +306,15 @@ def leaderboard(
             n_items=board.n_shared[index],
         )
         pairs.append(((order.index(i), order.index(j))[:: -1 if is_swapped else 1], pair))
-    notes = [*pooled, *board.notes]
+    notes = list(board.notes)
+    if len(boards) > 1 and (
+        n_turned := int(((_adjusted(boards[:1], tested) < 1 - level) & (adjusted >= 1 - level)).sum())
+    ):
+        pairs_are = "1 pair is" if n_turned == 1 else f"{n_turned:,} pairs are"
+        notes.append(
+            f"{pairs_are} separated only if attempts without a score, or items that one model lacks, do not count; they count as not separated. "
+            "Run them again, or decide what they count as with count."
+        )
     if not tested.all():
         few = f"{int((~tested).sum()):,} of {len(tested):,} pairs"
         notes.append(f"{few} share fewer than 2 items or clusters, and are not tested: they count as not separated.")
@@ -359,8 +368,6 @@ def items_behind(scores: Sequence[float]) -> tuple[int, int]:
 def _table_of(table: Attempts | Scores | Source) -> Attempts | Scores:
     if isinstance(table, Attempts | Scores):
         return table
-    if hasattr(table, "columns"):
-        return Scores(table) if "benchmark" in list(table.columns) else Attempts(table)
     from howsure.sources import read
 
     found = read(table)
@@ -369,16 +376,26 @@ def _table_of(table: Attempts | Scores | Source) -> Attempts | Scores:
     return found
 
 
-def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: int, seed: int) -> _Board:
+def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: int, seed: int) -> list[_Board]:
+    """The board under each defensible policy for attempts without a score, the main one first; all have its models."""
     if cluster == "none":
         raise OptionError("cluster 'none' has no pairs of items to flip. Choose task, family or domain.")
-    (items,) = items_of(attempts, ALL, cluster=cluster)
-    names = _enough(items.subjects)
-    if items.frame.is_empty():
+    ways = Ways(attempts, ALL, cluster=cluster, factors=averaged_factors(attempts))
+    (main,) = ways.main
+    names = _enough(main.subjects)
+    if main.frame.is_empty():
         raise InputError(f"No eval was tried by all {len(names)} models. Remove models or evals.")
-    scores, evals, clusters = _matrix(items)
+    boards = [_board(items, names, level, n_replicates, seed) for items in ways.everywhere(main)]
+    for index, (i, j) in enumerate(boards[0].pairs):
+        if ways.is_open(main, names[i], names[j]):
+            boards[0].statistics[index] = np.nan
+    return boards
+
+
+def _board(items: Items, names: Sequence[str], level: float, n_replicates: int, seed: int) -> _Board:
     pairs = list(itertools.combinations(range(len(names)), 2))
-    sums = np.zeros((int(clusters.max()) + 1, len(pairs)))
+    all_evals, all_clusters = (np.unique(items.frame[name].to_numpy()) for name in ("eval", "cluster"))
+    sums = np.zeros((len(all_clusters), len(pairs)))
     # without shared items a pair has no statistic
     statistics, is_several = np.full(len(pairs), np.nan), len(items.evals) > 1
     differences, variances, n_shared = [], [], []
@@ -396,7 +413,11 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         variances.append((mean.se or 0.0) ** 2 * len(shared))
         if len(pairs) == 1:
             p_alone, _ = paired_test(items, shared, mean, seed)
-        sums[:, index] = _cluster_sums(scores[:, i] - scores[:, j], evals, clusters, len(sums))
+        evals, clusters = (
+            np.searchsorted(known, shared[name].to_numpy())
+            for name, known in (("eval", all_evals), ("cluster", all_clusters))
+        )
+        sums[:, index] = _cluster_sums((shared["mean"] - shared["mean_b"]).to_numpy(), evals, clusters, len(sums))
         if is_several:  # the test of `compare`, as a normal deviate
             statistics[index] = np.nan if mean.p_positive is None else np.clip(ndtri(mean.p_positive), -38.0, 38.0)
         else:
@@ -418,18 +439,12 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         estimand=items.estimand,
         direction=-1 if items.is_lower_better else 1,
         p_alone=p_alone,
-        method=(f"t over clusters ({cluster})" if is_several else f"sign flips of whole clusters ({cluster})")
+        method=(
+            f"t over clusters ({items.cluster})" if is_several else f"sign flips of whole clusters ({items.cluster})"
+        )
         + ", paired by item",
         notes=items.notes,
     )
-
-
-def _matrix(items: Items) -> tuple[Floats, Ints, Ints]:
-    """Item means, one row per item and one column per subject (NaN: not tried), and the eval and cluster of each item."""
-    wide = items.frame.pivot("subject", index=["eval", "task", "cluster"], values="mean").sort("eval", "task")
-    scores = wide.select(items.subjects).to_numpy().astype(np.float64)
-    evals, clusters = (np.unique(wide[name].to_numpy(), return_inverse=True)[1] for name in ("eval", "cluster"))
-    return scores, evals.astype(np.int64), clusters.astype(np.int64)
 
 
 def _cluster_sums(difference: Floats, evals: Ints, clusters: Ints, n_clusters: int) -> Floats:
@@ -437,8 +452,6 @@ def _cluster_sums(difference: Floats, evals: Ints, clusters: Ints, n_clusters: i
 
     Where every eval is one cluster, deviations are from the overall mean, as in `howsure.stats.mean`.
     """
-    is_shared = np.isfinite(difference)
-    difference, evals, clusters = difference[is_shared], evals[is_shared], clusters[is_shared]
     n = np.bincount(evals)
     n_evals = int((n > 0).sum())
     parts = difference / n[evals] / n_evals
@@ -561,19 +574,23 @@ def _enough(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _adjusted(board: _Board, is_used: Bools) -> Floats:
-    """P-values corrected for the pairs that are used together; 1 for others."""
-    adjusted = np.ones(len(board.pairs))
-    if board.p_alone is not None:
-        adjusted[:] = board.p_alone
-    elif is_used.any():
-        adjusted[is_used] = step_down_max(board.statistics[is_used], board.draws[:, is_used])
-    return adjusted
+def _adjusted(boards: Sequence[_Board], is_used: Bools) -> Floats:
+    """P-values corrected for the pairs that are used together; 1 for others. The largest under all policies, 1 where their signs differ."""
+    main, largest = boards[0], np.zeros(len(boards[0].pairs))
+    for board in boards:
+        adjusted, own = np.ones(len(board.pairs)), is_used & np.isfinite(board.statistics)
+        if board.p_alone is not None and own.any():
+            adjusted[:] = board.p_alone
+        elif own.any():
+            adjusted[own] = step_down_max(board.statistics[own], board.draws[:, own])
+        largest = np.maximum(largest, np.where(main.statistics * board.statistics < 0, 1.0, adjusted))
+    return largest
 
 
-def _marginal_rank(board: _Board, tested: Bools, i: int, rank: int, level: float) -> Estimate:
+def _marginal_rank(boards: Sequence[_Board], tested: Bools, i: int, rank: int, level: float) -> Estimate:
     """The rank of one model with the interval from the tests of its own pairs only."""
-    adjusted = _adjusted(board, tested & np.array([i in pair for pair in board.pairs]))
+    board = boards[0]
+    adjusted = _adjusted(boards, tested & np.array([i in pair for pair in board.pairs]))
     signs = np.array([(pair[0] == i) - (pair[1] == i) for pair in board.pairs])
     won = board.direction * np.nan_to_num(board.statistics) * signs
     is_significant = adjusted < 1 - level

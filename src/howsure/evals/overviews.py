@@ -13,12 +13,13 @@ from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate, stated
 from howsure.evals.comparison import Comparison, Difference, compare
-from howsure.evals.item_means import ALL
+from howsure.evals.item_means import ALL, default_cluster
 from howsure.evals.planning import items_to_decide
 from howsure.evals.summaries import Summary, summary
-from howsure.evals.variants import levels_of, named, varying_factors
+from howsure.evals.variants import levels_of, named, numbered, varying_factors
 from howsure.results import Provenance, Result, columns_of
 from howsure.tables import Attempts
+from howsure.tables.outcomes import MISSING, OUTCOMES, counted_text
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -43,7 +44,8 @@ class AutomaticClaim:
     """ "a is better than b", tested with all other pairs together.
 
     ``verdict`` is ``supported`` where the corrected p-value is below 1 − level, else ``not decided``; ``not tested`` where there is no test.
-    ``items_needed`` is the number of items like these that would support it, if the true difference is as observed.
+    ``items_needed`` is the number of items like these that would support it, if the true difference is as observed. ``turns_on`` names the way to count
+    attempts without a score under which it is not supported, where it would be without them; ``n_missing`` is the number of these attempts.
     """
 
     a: str
@@ -56,6 +58,8 @@ class AutomaticClaim:
     test: str
     n_items: int
     items_needed: Estimate
+    turns_on: str = ""
+    n_missing: int = 0
 
     @property
     def where(self) -> str:
@@ -79,6 +83,8 @@ class AutomaticClaim:
         """What would decide an open claim."""
         if self.verdict == "supported":
             return ""
+        if self.turns_on:
+            return f"run the {self.n_missing:,} attempts without a score again: with {self.turns_on} the claim is not supported"
         if self.items_needed.value is None:
             return f"items needed: {self.items_needed}"
         return f"about {self.items_needed.value:,.0f} items like these (now {self.n_items:,}), if the true difference is as observed"
@@ -86,7 +92,7 @@ class AutomaticClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalContent:
-    """What one subject did on one eval. Cost and tokens are sums; None where the logs have none."""
+    """What one subject did on one eval: the number of attempts, and how many of them had which outcome. Cost and tokens are sums; None where the logs have none."""
 
     subject: str
     kind: str
@@ -94,8 +100,12 @@ class EvalContent:
     n: int
     n_items: int
     mean: Estimate
-    n_errors: int
-    n_limited: int
+    n_scored: int
+    n_errored: int
+    n_refused: int
+    n_unscored: int
+    n_limit: int
+    n_absent: int
     cost: float | None
     tokens: float | None
 
@@ -125,10 +135,12 @@ class LogOverview(Result):
     test               the test that gave it
     n_items            number of items that both tried
     items_needed       items like these that would decide it, if the true difference is as observed, with interval and state
+    turns_on           the way to count attempts without a score under which it is not supported, where it would be without them
+    n_missing          attempts of the two without a score, and items that one of them lacks
     =================  ==================================================================================================
 
-    Table ``contents``, one row per model and eval: subject, kind (model, human or baseline), eval, n (attempts), n_items, mean (with interval and state), n_errors, n_limited,
-    cost, tokens. Table ``warnings``: kind, text, advice; the most serious first.
+    Table ``contents``, one row per model and eval: subject, kind (model, human or baseline), eval, n (attempts), n_items, mean (with interval and state), n_scored,
+    n_errored, n_refused, n_unscored, n_limit, n_absent, cost, tokens. Table ``warnings``: kind, text, advice; the most serious first.
 
     Parameters
     ----------
@@ -220,8 +232,11 @@ class LogOverview(Result):
             f"{self.n_items:,} item{'' if self.n_items == 1 else 's'}",
             f"{n:,} attempt{'' if n == 1 else 's'} ({f'{repeats:,.0f}' if repeats >= 100 else f'{repeats:.3g}'} per item and model)",
         ]
-        also = [f"Of these, {sum(row.n_errors for row in self.contents):,} ended in an error"]
-        also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")
+        counts = {outcome: sum(getattr(row, f"n_{outcome}") for row in self.contents) for outcome in MISSING}
+        n_missing = sum(counts.values())
+        also = [
+            f"{n_missing:,} of them have no score ({counted_text(counts)})" if n_missing else "All of them have a score"
+        ]
         for what, before in (("cost", "$"), ("tokens", "")):
             known = [getattr(row, what) for row in self.contents if getattr(row, what) is not None]
             if known:
@@ -258,6 +273,8 @@ class LogOverview(Result):
     def next_step(self) -> str:
         """What to do next: collect what would decide the closest open claim, or settle the most serious warning."""
         open_claims = [claim for claim in self.undecided if claim.items_needed.value is not None]
+        if turning := [claim for claim in self.undecided if claim.turns_on]:
+            return f"To decide between {turning[0].a} and {turning[0].b}: {turning[0].to_decide}."
         if open_claims:
             first = open_claims[0]
             within = [c for c in open_claims if (c.items_needed.value or 0.0) <= _FARTHEST * c.n_items]
@@ -297,12 +314,14 @@ class LogOverview(Result):
             | columns_of(difference=c.difference)
             | {"p_adjusted": c.p_adjusted, "test": c.test, "n_items": c.n_items}
             | columns_of(items_needed=c.items_needed)
+            | {"turns_on": c.turns_on, "n_missing": c.n_missing}
             for c in self.claims
         ]
         contents = [
             {"subject": row.subject, "kind": row.kind, "eval": row.eval, "n": row.n, "n_items": row.n_items}
             | columns_of(mean=row.mean)
-            | {"n_errors": row.n_errors, "n_limited": row.n_limited, "cost": row.cost, "tokens": row.tokens}
+            | {f"n_{outcome}": getattr(row, f"n_{outcome}") for outcome in OUTCOMES}
+            | {"cost": row.cost, "tokens": row.tokens}
             for row in self.contents
         ]
         schema = {"a": pl.String, "b": pl.String, "task": pl.String, "held": pl.String, "verdict": pl.String}
@@ -339,7 +358,7 @@ def overview(
     attempts: Attempts | Source,
     *,
     by: str | None = None,
-    cluster: str = "task",
+    cluster: str | None = None,
     level: float = 0.95,
     power: float = 0.8,
     seed: int = 0,
@@ -349,7 +368,8 @@ def overview(
 
     Every pair of models gives one claim "a is better than b", where a has the better mean. All of them are tested with `compare`
     and corrected together (Holm), so the probability that any supported claim is wrong is at most 1 − ``level``. Where there is one model,
-    the values of the factor that varies are compared. Items needed are counted with `howsure.stats.power` at the level that Holm's first
+    the values of the factor that varies are compared. Attempts without a score are counted in every defensible way: a claim is supported only if it
+    is so in all of them. Items needed are counted with `howsure.stats.power` at the level that Holm's first
     step asks of the open claims.
 
     Parameters
@@ -358,8 +378,8 @@ def overview(
         One row per attempt: an `Attempts` table, a polars, pandas or pyarrow frame with its columns, or a file or folder.
     by : {"all", "domain"}, optional
         One claim per pair over all evals, or one per pair and eval. Without it, ``all`` where there are evals that all models tried.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        Items of one cluster are not independent.
+    cluster : {"task", "family", "domain", "none"}, optional
+        Items of one cluster are not independent: by default those of one family, where there are families, else each task is its own.
     level : float, default 0.95
         Coverage of the intervals; 1 − level is the probability of any wrong claim.
     power : float, default 0.8
@@ -387,6 +407,7 @@ def overview(
     >>> howsure.overview("examples/evals/attempts.csv", cluster="family").supported[0].a  # doctest: +SKIP
     """
     attempts = Attempts.of(attempts)
+    cluster = default_cluster(attempts, cluster)
     means = summary(attempts, by="domain" if attempts.has("domain") else ALL, cluster=cluster, level=level)
     contents = _contents(attempts, means)
     factors, notes = varying_factors(attempts), []
@@ -404,6 +425,7 @@ def overview(
     claims = claims_of(comparison, level, power)
     warnings = [
         *alone,
+        *_missing(attempts, claims),
         *_mixed(attempts, factors, comparison),
         *_cut(attempts, claims, factors, by, cluster=cluster, level=level, seed=seed),
         *_judged(attempts),
@@ -428,8 +450,11 @@ def overview(
 def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
     """One row per model and eval, with the means of the summary."""
 
-    def told(name: str) -> pl.Expr:
-        return pl.col(name).is_not_null().sum() if attempts.has(name) else pl.lit(0)
+    n = pl.col("n").fill_null(1) if attempts.has("n") else pl.lit(1)
+
+    def number(outcome: str) -> pl.Expr:
+        is_it = pl.col("outcome") == outcome if attempts.has("outcome") else pl.lit(outcome == "scored")
+        return pl.when(is_it & pl.col("subject").is_not_null()).then(n).otherwise(0).sum()
 
     def total(name: str) -> pl.Expr:
         known = pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum())
@@ -441,8 +466,7 @@ def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
         .group_by("subject", "#eval")
         .agg(
             pl.col("kind").first(),
-            told("error").alias("n_errors"),
-            told("limit").alias("n_limited"),
+            *(number(outcome).alias(f"n_{outcome}") for outcome in OUTCOMES),
             total("cost").alias("cost"),
             total("tokens").alias("tokens"),
         )
@@ -452,26 +476,23 @@ def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
     rows = []
     for row in means.rows:
         if found := by_place.get((row.subject, row.task)):
-            counted = {name: found[name] for name in ("kind", "n_errors", "n_limited", "cost", "tokens")}
+            counted = {
+                name: found[name] for name in ("kind", *(f"n_{outcome}" for outcome in OUTCOMES), "cost", "tokens")
+            }
+            n_made = sum(counted[f"n_{outcome}"] for outcome in OUTCOMES)
             rows.append(
-                EvalContent(subject=row.subject, eval=row.task, n=row.n, n_items=row.n_items, mean=row.mean, **counted)
+                EvalContent(subject=row.subject, eval=row.task, n=n_made, n_items=row.n_items, mean=row.mean, **counted)
             )
     return tuple(rows)
 
 
 def _compared(attempts: Attempts, factors: Sequence[str], by: str | None, **options: object) -> Comparison:
-    """All pairs of models, or of the values of the one factor that varies; other factors held equal where that is possible."""
+    """All pairs of models, or of the values of the one factor that varies."""
     factor = "subject" if "subject" in factors else factors[0]
-    others = [name for name in factors if name != factor]
 
     def pairs(group: str) -> Comparison:
         columns = [named(factor), *([group] if group != ALL else [])]
-        try:
-            return compare(attempts, by=columns, **options)  # type: ignore[arg-type]
-        except InputError:
-            if not others:
-                raise
-            return compare(attempts, by=columns, pool=others, **options)  # type: ignore[arg-type]
+        return compare(attempts, by=columns, **options)  # type: ignore[arg-type]
 
     found = pairs(by or ALL)
     has_none = all(pair.difference.value is None for pair in found.pairs)
@@ -502,6 +523,16 @@ def claims_of(comparison: Comparison | None, level: float, power: float = 0.8) -
         verdict = "supported" if _is_supported(pair, level) else "not decided" if pair.p is not None else "not tested"
         variance = (pair.se or 0.0) ** 2 * pair.n_items
         needed = items_to_decide(difference, variance, n_open=n_open, level=level, power=power)
+        turned = (
+            [
+                one.policy
+                for one in comparison.policies
+                if (one.a, one.b, one.task, one.held) == (pair.a, pair.b, pair.task, pair.held)
+            ]
+            if pair.n_missing
+            else []
+        )
+        turned = [policy for policy in turned if _turns(comparison, pair, policy, level)]
         if difference.state == "ok" and not pair.n_items:
             reason = "without common items the variance of their difference is not known"
             needed = Estimate.without("undefined", reason, level=level)
@@ -517,18 +548,51 @@ def claims_of(comparison: Comparison | None, level: float, power: float = 0.8) -
                 test=pair.test,
                 n_items=pair.n_items,
                 items_needed=needed,
+                turns_on=turned[0] if turned and verdict != "supported" else "",
+                n_missing=pair.n_missing,
             )
         )
     return tuple(sorted(claims, key=lambda c: (c.p_adjusted is None, c.p_adjusted, -abs(c.difference.value or 0))))
+
+
+def _turns(comparison: Comparison, pair: Difference, policy: str, level: float) -> bool:
+    """Whether a difference that is significant under the main policy is not so under another."""
+    if pair.p is None or pair.p >= 1 - level:
+        return False
+    place = (pair.a, pair.b, pair.task, pair.held, policy)
+    found = next(one for one in comparison.policies if (one.a, one.b, one.task, one.held, one.policy) == place)
+    is_same = (found.difference.value or 0.0) * (pair.difference.value or 0.0) > 0
+    return found.p is None or found.p >= 1 - level or not is_same
 
 
 def _is_supported(pair: Difference, level: float) -> bool:
     return pair.p_adjusted is not None and pair.p_adjusted < 1 - level
 
 
+def _missing(attempts: Attempts, claims: Sequence[AutomaticClaim]) -> list[LogWarning]:
+    """Attempts without a score, by model, and which claims turn on what they count as."""
+    if not attempts.missing:
+        return []
+    told = []
+    for subject, counts in attempts.outcomes.items():
+        n, of = sum(counts.get(outcome, 0) for outcome in MISSING), sum(counts.values())
+        told += [f"{subject} {n:,} of {of:,} ({counted_text(counts)})"] if n else []
+    more = f" and {len(told) - _MOST_NAMES} more models" if len(told) > _MOST_NAMES else ""
+    text = f"Attempts without a score: {'; '.join(told[:_MOST_NAMES])}{more}."
+    turning = [claim for claim in claims if claim.turns_on]
+    if turning:
+        shown = "; ".join(f"{claim.a} and {claim.b} ({claim.turns_on})" for claim in turning[:3])
+        text += f" What they count as decides {len(turning)} of {len(claims)} claims: {shown}."
+    elif claims:
+        text += " No claim depends on what they count as."
+    advice = "Run them again, or decide what they count as: count, such as errored=wrong,unscored=drop."
+    return [LogWarning(kind="missing outcomes", text=text, advice=advice)]
+
+
 def _mixed(attempts: Attempts, factors: Sequence[str], comparison: Comparison | None) -> list[LogWarning]:
     """Configurations that differ between the models, so that a difference may come from them; and those that vary within models."""
-    candidates = [name for name in attempts.config if name not in {"log", *_OF_MODELS, *factors}]
+    there = [*attempts.config, *(["scorer"] if attempts.has("scorer") else [])]
+    candidates = [name for name in there if name not in {"log", *_OF_MODELS, *factors}]
     schema = attempts.lazy.collect_schema()
     candidates = [name for name in candidates if not schema[name].is_nested()]
     apart = []
@@ -549,8 +613,11 @@ def _mixed(attempts: Attempts, factors: Sequence[str], comparison: Comparison | 
     ]
     if others and comparison is not None:
         told = " and ".join(f"{named(name)} ({', '.join(levels_of(attempts, name))})" for name in others)
-        is_pooled = "pool" in comparison.provenance.settings
-        how = "no two models share it, so its values count as repeats" if is_pooled else "compared at equal values"
+        how = (
+            "compared at equal values"
+            if others == ["scorer"]
+            else "every combination that both models have counts once, and conclusions are about exactly these"
+        )
         advice = f"Look at it by itself: howsure compare LOGS --by {named(others[0])}."
         found.append(LogWarning(kind="mixed configurations", text=f"Runs differ in {told}: {how}.", advice=advice))
     return found
@@ -567,7 +634,7 @@ def _cut(
     ):
         if not attempts.has(column):
             continue
-        is_cut = pl.col(column).is_not_null()
+        is_cut = pl.col(column).is_not_null() & pl.col("score").is_not_null()
         shares = (
             attempts.lazy.group_by("subject")
             .agg(is_cut.sum().alias("n"), is_cut.mean().alias("share"), pl.len().alias("of"))
@@ -603,7 +670,7 @@ def _without(
         rows = attempts.lazy.filter(~is_cut).drop("attempt")
         level = options["level"]
         assert isinstance(level, float)
-        again = claims_of(_compared(Attempts(rows), factors, by, **options), level)
+        again = claims_of(_compared(attempts.derive(numbered(rows)), factors, by, **options), level)
     except InputError:
         return " Without them there is nothing to compare."
     verdicts = {(c.a, c.b, c.task, c.held): c.verdict for c in again}

@@ -13,7 +13,7 @@ from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
-from howsure.evals.variants import pooling_notes
+from howsure.evals.variants import averaged_factors, one_scorer
 from howsure.results import Provenance, Result, plain
 from howsure.stats.means import paired_difference
 from howsure.stats.power import PairedDesign, Pilot, items_needed, minimum_detectable_effect
@@ -182,7 +182,7 @@ def power(
     share_between: float = 0.5,
     a: str | None = None,
     b: str | None = None,
-    cluster: str = "task",
+    cluster: str | None = None,
     assurance: float | None = 0.9,
     tokens_per_item: float | None = None,
     price: float | None = None,
@@ -213,8 +213,8 @@ def power(
         Without a pilot: the share of a score's variance that lies between items rather than between repeats.
     a, b : str, optional
         With a pilot of more than two subjects: the two to compare.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        With a pilot: items of one cluster are not independent.
+    cluster : {"task", "family", "domain", "none"}, optional
+        With a pilot: items of one cluster are not independent; by default those of one family, where there are families.
     assurance : float, optional, default 0.9
         With a pilot: the confidence with which the plan reaches its power. None: the power is averaged over the uncertainty of the
         pilot's variances.
@@ -267,8 +267,7 @@ def power(
     else:
         attempts = Attempts.of(pilot)
         design = _assured(measure_pilot(attempts, a, b, cluster=cluster), assurance)
-        notes = pooling_notes(attempts)
-        provenance = Provenance.of(attempts, notes=notes, **settings, a=a, b=b, cluster=cluster, assurance=assurance)
+        provenance = Provenance.of(attempts, **settings, a=a, b=b, cluster=cluster, assurance=assurance)
         if tokens is None:
             tokens = _mean_of(attempts, "tokens", a, b)
         cost = _mean_of(attempts, "cost", a, b) if price is None else None
@@ -295,7 +294,7 @@ def power(
 
 
 def measure_pilot(
-    attempts: Attempts | Source, a: str | None = None, b: str | None = None, *, cluster: str = "task"
+    attempts: Attempts | Source, a: str | None = None, b: str | None = None, *, cluster: str | None = None
 ) -> Pilot:
     """The variances of a difference between two subjects, estimated from a pilot with repeats.
 
@@ -307,13 +306,14 @@ def measure_pilot(
         One row per attempt.
     a, b : str, optional
         The two subjects; needed where the pilot has more.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        Items of one cluster are not independent.
+    cluster : {"task", "family", "domain", "none"}, optional
+        Items of one cluster are not independent; by default those of one family, where there are families.
     """
     attempts = Attempts.of(attempts)
     subjects = attempts.lazy.select(pl.col("subject").unique().sort()).collect()["subject"].to_list()
     first, second = _two(subjects, a, b)
-    (items,) = items_of(attempts, ALL, cluster=cluster, subjects=[first, second])
+    one_scorer(attempts)
+    (items,) = items_of(attempts, ALL, cluster=cluster, subjects=[first, second], factors=averaged_factors(attempts))
     shared = items.paired(first, second)
     if len(shared) < 2:
         raise InputError(f"{first} and {second} share {len(shared)} tasks; a pilot needs at least 2.")

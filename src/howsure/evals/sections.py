@@ -17,6 +17,7 @@ from howsure.evals.summaries import ALL, Summary
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+from howsure.tables.outcomes import MISSING
 
 __all__ = [
     "Truth",
@@ -390,8 +391,7 @@ def overview_sections(overview: LogOverview) -> list[Section]:
             "Mean": row.mean,
             "Attempts": row.n,
             "Items": row.n_items,
-            "Errors": row.n_errors,
-            "Cut by a limit": row.n_limited,
+            **{outcome.capitalize(): getattr(row, f"n_{outcome}") or None for outcome in MISSING},
             "Cost, dollars": row.cost,
             "Tokens": row.tokens,
         }

@@ -11,15 +11,18 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.evals.item_means import ALL, CLUSTERS, Items, item_weights, items_of
-from howsure.evals.variants import aligned, count_errors, numbered
+from howsure.evals.variants import aligned, averaged_factors, by_scorer, numbered, with_absent
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
 from howsure.stats.means import Mean
 from howsure.tables import Attempts
+from howsure.tables.outcomes import OWN_FAILURES, Policy
 
 __all__ = [
     "ClusterDraws",
+    "attempts_of",
     "attempts_under",
+    "data_of",
     "difference_under",
     "eval_choices",
     "items_under",
@@ -61,13 +64,36 @@ class ClusterDraws:
         return np.asarray((((share * values) @ member) / (share @ member)).mean(axis=1))
 
 
+def attempts_of(attempts: Attempts, kind: str, models: Sequence[str]) -> Attempts:
+    """The attempts that a claim is about; for a difference, with a row for each item that only one of the two has.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        All attempts.
+    kind : str
+        ``level``, ``difference`` or ``rank``.
+    models : sequence of str
+        The models of the claim.
+    """
+    if kind == "rank":
+        return attempts
+    own = attempts.derive(
+        attempts.lazy.filter(pl.col("subject").is_in(list(models))).collect(engine="streaming").lazy()
+    )
+    if kind == "level":
+        return own
+    paired = aligned(own)[0]
+    return with_absent(paired, models, averaged_factors(paired))
+
+
 def eval_choices(attempts: Attempts, *, kind: str = "level") -> Choices:
     """The defensible choices of a mean, a difference or a rank that these attempts allow, each with its reasons.
 
     Parameters
     ----------
     attempts : Attempts
-        The attempts; a choice that would change nothing is not offered.
+        The attempts of the claim, from `attempts_of`; a choice that would change nothing is not offered.
     kind : str
         ``level``, ``difference`` or ``rank``; ranks are not computed for fixed items or for other weights of evals.
     """
@@ -76,15 +102,16 @@ def eval_choices(attempts: Attempts, *, kind: str = "level") -> Choices:
     has = {name: name in there for name in ("family", "domain", "error", "limit", "flag")}
     counts = attempts.lazy.select(
         pl.len().alias("n"),
-        *(pl.col(name).is_not_null().sum().alias(name) for name in ("error", "limit", "flag") if has[name]),
+        *((pl.col(name).is_not_null() & pl.col("score").is_not_null()).sum().alias(name) for name in ("error", "limit", "flag") if has[name]),
         *([pl.col("domain").n_unique().alias("domain")] if has["domain"] else []),
         *([pl.struct("task", "family").n_unique().alias("tasks"), pl.col("family").n_unique().alias("family")] if has["family"] else []),
         (pl.struct("subject", "task").n_unique() < pl.len()).alias("repeats"),
     ).collect(engine="streaming").row(0, named=True)  # fmt: skip
     offered = []
-    clusters = [o("task", "items are independent", "the default of howsure summary")]
+    clusters = [o("task", "items are independent")]
     if has["family"] and 1 < counts["family"] < counts["tasks"]:
-        clusters.append(o("family", "items of one family share a source or a text", "Miller 2024, arXiv:2411.00640"))
+        family = o("family", "items of one family share a source or a text", "Miller 2024, arXiv:2411.00640")
+        clusters = [family, *clusters]  # the default of howsure summary first
     if len(clusters) > 1:
         offered.append(AnalysisChoice("cluster", "Which items are not independent?", tuple(clusters), CLUSTERS[:3]))
     if kind != "rank" and counts["repeats"]:
@@ -110,16 +137,22 @@ def eval_choices(attempts: Attempts, *, kind: str = "level") -> Choices:
             )
         )
     n = counts["n"]
+    policies = attempts.policies
+    if attempts.missing and (len(policies) > 1 or kind == "rank"):
+        n_missing = sum(sum(own.values()) - own.get("scored", 0) for own in attempts.outcomes.values())
+        options = tuple(o(str(policy), _why(policy), "howsure: missing outcomes") for policy in policies)
+        question = f"What do attempts without a score count as ({n_missing:,} of {n:,})?"
+        offered.append(AnalysisChoice("count", question, options, must_agree=True))
+    scorers = [held.partition("=")[2] for held, _ in by_scorer(attempts) if held]
+    if scorers:
+        options = tuple(o(one, f"the score that {one} gives") for one in scorers)
+        offered.append(AnalysisChoice("scorer", "Whose score counts?", options))
     if counts.get("error"):
         offered.append(
             AnalysisChoice(
                 "errors",
-                f"What do attempts count as that an error ended ({counts['error']:,} of {n:,})?",
-                (
-                    o("scored", "as the log scored them"),
-                    o("wrong", "who does not answer does not succeed"),
-                    o("drop", "the infrastructure failed, not the model"),
-                ),
+                f"What do attempts count as that an error ended, but that have a score ({counts['error']:,} of {n:,})?",
+                (o("scored", "as the log scored them"), o("drop", "the infrastructure failed, not the model")),
             )
         )
     if counts.get("limit"):
@@ -141,6 +174,17 @@ def eval_choices(attempts: Attempts, *, kind: str = "level") -> Choices:
     return Choices(tuple(offered))
 
 
+def _why(policy: Policy) -> str:
+    """The reason for a policy, in words."""
+    reasons = {
+        (True, "wrong"): "the model's own failure",
+        (False, "wrong"): "who gives no answer that counts does not succeed",
+        (False, "drop"): "the instrument may have failed, not the model",
+        (True, "drop"): "decided by the user",
+    }
+    return "; ".join(f"{name}: {reasons[name in OWN_FAILURES, rule]}" for name, rule in policy.rules.items())
+
+
 def only_domain(attempts: Attempts, on: str | None) -> Attempts:
     """The attempts at one eval (domain); all without a name."""
     if on is None:
@@ -150,21 +194,47 @@ def only_domain(attempts: Attempts, on: str | None) -> Attempts:
     names = attempts.lazy.select(pl.col("domain").unique().sort()).collect()["domain"].drop_nulls().to_list()
     if on not in names:
         raise OptionError.unknown("eval", on, names)
-    return Attempts(numbered(attempts.lazy.filter(pl.col("domain") == on)), notes=attempts.notes)
+    return attempts.derive(numbered(attempts.lazy.filter(pl.col("domain") == on)))
 
 
 def attempts_under(attempts: Attempts, specification: Specification) -> Attempts:
     """The attempts that a specification includes, with the scores that it gives them."""
-    errors = specification.get("errors", "scored")
-    kept = attempts if errors == "scored" else count_errors(attempts, errors)
-    for choice, column in (("limits", "limit"), ("flagged", "flag")):
+    rows = attempts.lazy
+    if scorer := specification.get("scorer"):
+        rows = rows.filter(pl.col("scorer") == scorer)
+    for choice, column in (("errors", "error"), ("limits", "limit"), ("flagged", "flag")):
         if specification.get(choice) == "drop":
-            kept = Attempts(numbered(kept.lazy.filter(pl.col(column).is_null())), notes=kept.notes)
-    return kept
+            rows = rows.filter(pl.col(column).is_null() | pl.col("score").is_null())
+    kept = attempts.derive(numbered(rows))
+    return kept.counting(specification["count"], attempts.count.missing_score) if "count" in specification else kept
+
+
+def data_of(attempts: Attempts, specification: Specification) -> tuple[object, ...]:
+    """What distinguishes a specification from others: its data as they count, and its other options.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The attempts of the claim.
+    specification : mapping
+        The options by choice.
+    """
+    kept = attempts_under(attempts, specification)
+    columns = [name for name in ("subject", "domain", "task", "score", "n", "n_success") if kept.has(name)]
+    rows = (
+        kept.counted.lazy.select(pl.struct(columns).hash(1).sort().implode().hash(2), pl.len())
+        .collect(engine="streaming")
+        .row(0)
+    )
+    rest = sorted((name, value) for name, value in specification.items() if name not in _OF_DATA)
+    return (*rows, *rest)
+
+
+_OF_DATA = ("count", "scorer", "errors", "limits", "flagged")
 
 
 def items_under(attempts: Attempts, specification: Specification, subjects: Sequence[str] | None = None) -> Items:
-    """The item means of a specification; with `subjects`, of these alone and paired as `howsure.compare` pairs them.
+    """The item means of a specification; with `subjects`, of these alone.
 
     Parameters
     ----------
@@ -176,8 +246,6 @@ def items_under(attempts: Attempts, specification: Specification, subjects: Sequ
         The models that are compared.
     """
     kept = attempts_under(attempts, specification)
-    if subjects is not None:
-        kept = aligned(Attempts(kept.lazy.filter(pl.col("subject").is_in(list(subjects))), notes=kept.notes))[0]
     (items,) = items_of(
         kept,
         ALL,
@@ -185,6 +253,7 @@ def items_under(attempts: Attempts, specification: Specification, subjects: Sequ
         subjects=subjects,
         items=specification.get("items", "sampled"),
         weights=specification.get("weights", "evals"),
+        factors=averaged_factors(kept),
     )
     return items
 

@@ -24,6 +24,7 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import check_level
 from howsure.stats.sequences import mean_sequence
+from howsure.tables.outcomes import OWN_FAILURES, Count
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -75,46 +76,89 @@ class Question:
         return None
 
 
+_UNKNOWN = (0.0, 1.0)
+
+
 @dataclass
 class _Units:
-    """Scores of units as they come in, and the part of them that counts: those before the first unfinished one."""
+    """Scores of units as they come in, and the part of them that counts: those before the first unfinished one.
+
+    Each score is a pair, the lowest and the highest that it can be: equal for a known score, 0 and 1 for an attempt without one, unless ``count`` says
+    before the run that it is wrong (0 and 0) or does not count.
+    """
 
     order: list[str]
     n_samples: Mapping[str, int]
-    scores: dict[str, dict[tuple[str, int], float]] = field(default_factory=dict)
+    count: Count = field(default_factory=Count)
+    scores: dict[str, dict[tuple[str, int], tuple[float, float]]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    dropped: Counter[str] = field(default_factory=Counter)
     outside: float | None = None
 
-    def take(self, unit: str, item: str, epoch: int, score: float | None, baseline: float = 0.0) -> None:
-        """A score from 0 to 1, minus that of a baseline; without a score the unit has failed."""
+    def take(
+        self,
+        unit: str,
+        item: str,
+        epoch: int,
+        score: float | None,
+        baseline: tuple[float, float] = (0.0, 0.0),
+        outcome: str = "errored",
+    ) -> None:
+        """A score from 0 to 1, minus that of a baseline; without a score, what can be known of it."""
+        ends = (score, score) if score is not None else _UNKNOWN
         if score is None:
             self.failed.add(unit)
-        elif 0 <= score <= 1:
-            self.scores.setdefault(unit, {})[item, epoch] = score - baseline
-        else:
+            rule = self.count.rules.get(outcome, "wrong" if outcome in OWN_FAILURES else "")
+            if rule == "drop":
+                self.dropped[unit] += 1
+                return
+            ends = (0.0, 0.0) if rule == "wrong" else _UNKNOWN
+        elif not 0 <= score <= 1:
             self.outside = score
+            return
+        self.scores.setdefault(unit, {})[item, epoch] = (ends[0] - baseline[1], ends[1] - baseline[0])
 
-    def sequence(self, values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-        """The mean of `values` with its confidence sequence; ``undefined`` where a score is outside its bounds."""
+    def is_finished(self, unit: str) -> bool:
+        """Whether all samples of a unit have ended."""
+        return len(self.scores.get(unit, {})) + self.dropped[unit] >= self.n_samples[unit]
+
+    def sequence(
+        self, values: Sequence[tuple[float, float]], level: float, bounds: tuple[float, float] = (0.0, 1.0)
+    ) -> Estimate:
+        """The mean of `values` with its confidence sequence, from the lowest to the highest that they can be; ``undefined`` where a score is outside its bounds."""
         if self.outside is not None:
             reason = f"a score of {self.outside:g} is not between 0 and 1, which confidence sequences need"
             return Estimate.without("undefined", reason, level=level)
-        return mean_sequence(values, n_planned=len(self.order), level=level, bounds=bounds).estimate
+        ends = np.array(values, dtype=np.float64).reshape(-1, 2)
+        options: dict[str, Any] = {"n_planned": len(self.order), "level": level, "bounds": bounds}
+        low = mean_sequence(ends[:, 0], **options).estimate
+        is_known = ends[:, 0] == ends[:, 1]
+        if is_known.all():
+            return low
+        high = mean_sequence(ends[:, 1], **options).estimate
+        assert low.low is not None
+        assert high.high is not None
+        value = ends[is_known, 0].mean() if is_known.any() else ends.mean()
+        return Estimate(float(np.clip(value, low.low, high.high)), low.low, high.high, level)
 
-    def finished(self) -> dict[str, float]:
-        """Mean of each unit that counts, in order; each item of a unit counts once. Units with an error are left out."""
+    def finished(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest mean of each unit that counts, in order; each item of a unit counts once."""
         means = {}
         for unit in self.order:
-            if unit in self.failed:
-                continue
-            scores = self.scores.get(unit, {})
-            if len(scores) < self.n_samples[unit]:
+            if not self.is_finished(unit):
                 break
-            by_item: dict[str, list[float]] = {}
-            for (item, _), score in scores.items():
-                by_item.setdefault(item, []).append(score)
-            means[unit] = float(np.mean([np.mean(values) for values in by_item.values()]))
+            if scores := self.scores.get(unit):
+                means[unit] = _mean_of_items(scores)
         return means
+
+
+def _mean_of_items(scores: Mapping[tuple[str, int], tuple[float, float]]) -> tuple[float, float]:
+    """Lowest and highest mean of the items of a unit, each item with the mean of its epochs."""
+    by_item: dict[str, list[tuple[float, float]]] = {}
+    for (item, _), ends in scores.items():
+        by_item.setdefault(item, []).append(ends)
+    low, high = np.mean([np.mean(ends, axis=0) for ends in by_item.values()], axis=0)
+    return float(low), float(high)
 
 
 class StopWhenKnown:
@@ -143,6 +187,9 @@ class StopWhenKnown:
         A field of the samples' metadata; samples with the same value are one unit.
     seed : int, default 0
         For the order of units where the dataset was not shuffled.
+    count : str or mapping, optional
+        What samples without a score count as: ``"errored=wrong,unscored=drop"``. Without it such a sample keeps its place, with the lowest score in
+        the lower end of the sequence and with the highest in the upper end. It is fixed before the run.
     """
 
     def __init__(
@@ -156,17 +203,19 @@ class StopWhenKnown:
         scorer: str | None = None,
         cluster: str | None = None,
         seed: int = 0,
+        count: str | Mapping[str, str] | None = None,
     ) -> None:
         if target is not None and baseline is not None:
             raise OptionError("A run is compared with a target or with a baseline, not with both.")
         check_level(level)
         self.question = Question(target=0.0 if baseline is not None else target, margin=margin, precision=precision)
         self.level, self.scorer, self.cluster, self.seed = level, scorer, cluster, seed
-        self._baseline = None if baseline is None else _run_of(str(baseline), scorer, seed)
+        self.count = Count.of(count)
+        self._baseline = None if baseline is None else _run_of(str(baseline), scorer, seed, self.count)
         self._is_running = False
         self._begin(_Units([], {}), {}, {})
 
-    def _begin(self, units: _Units, unit_of: Mapping[str, str], known: Mapping[str, float]) -> None:
+    def _begin(self, units: _Units, unit_of: Mapping[str, str], known: Mapping[str, tuple[float, float]]) -> None:
         """Forget an earlier run: one object may serve several runs, one after the other."""
         self._units, self._unit_of, self._known = units, unit_of, known
         self._next_look = 1
@@ -186,7 +235,7 @@ class StopWhenKnown:
         unit_of = {
             str(s.id): str((s.metadata or {}).get(self.cluster, s.id)) if self.cluster else str(s.id) for s in samples
         }
-        known: Mapping[str, float] = {}
+        known: Mapping[str, tuple[float, float]] = {}
         if self._baseline is not None:
             if self._baseline.units.outside is not None:
                 raise InputError(f"The baseline has a score of {self._baseline.units.outside:g}, not between 0 and 1.")
@@ -196,7 +245,7 @@ class StopWhenKnown:
                 raise InputError("The baseline has no sample in common with this task. Give a log of the same task.")
         order = _ordered(list(dict.fromkeys(unit_of.values())), is_random=bool(task.dataset.shuffled), seed=self.seed)
         sizes = Counter(unit_of.values())
-        self._begin(_Units(order, {unit: epochs * sizes[unit] for unit in order}), unit_of, known)
+        self._begin(_Units(order, {unit: epochs * sizes[unit] for unit in order}, self.count), unit_of, known)
         _hear_of_errors(task.eval_id, self)
         self._is_running = True
         return "howsure: stop when you know"
@@ -211,11 +260,12 @@ class StopWhenKnown:
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:  # noqa: A002
         """Take a score, and look at the confidence sequence if a further unit counts."""
-        self._take(str(id), epoch, _score_of({name: one.score.value for name, one in scores.items()}, self.scorer))
+        score = _score_of({name: one.score.value for name, one in scores.items()}, self.scorer)
+        self._take(str(id), epoch, score, "unscored")
 
-    def _take(self, item: str, epoch: int, score: float | None) -> None:
+    def _take(self, item: str, epoch: int, score: float | None, outcome: str) -> None:
         if item in self._unit_of:
-            self._units.take(self._unit_of[item], item, epoch, score, self._known.get(item, 0.0))
+            self._units.take(self._unit_of[item], item, epoch, score, self._known.get(item, (0.0, 0.0)), outcome)
             self._look()
 
     async def complete_task(self) -> dict[str, Any]:
@@ -289,7 +339,7 @@ class Watch(Result):
     n_units            units that count: finished, and all units before them as well
     n_finished         finished units
     n_planned          units that were planned
-    n_failed           units with an error, which do not count
+    n_failed           units with a sample without a score; unless it was decided before, it counts as wrong for the lower and as right for the upper end
     answer             above, below, no difference that matters, precise enough, or open
     a, b, difference   the two models, and mean of a minus mean of b with its confidence sequence
     =================  ==================================================================================================
@@ -343,6 +393,7 @@ def watch(
     level: float = 0.95,
     scorer: str | None = None,
     seed: int = 0,
+    count: str | Mapping[str, str] | None = None,
 ) -> Watch:
     """Confidence sequences of all logs in a folder of Inspect logs, running or finished: one look.
 
@@ -366,6 +417,8 @@ def watch(
         Which scorer counts; the first without it.
     seed : int, default 0
         For the order of units where the dataset was not shuffled.
+    count : str or mapping, optional
+        What samples without a score count as; see `StopWhenKnown`. Decide it before the first look.
 
     Returns
     -------
@@ -377,8 +430,10 @@ def watch(
     check_level(level)
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such folder. Give the folder in which Inspect writes its logs.")
+    counted = Count.of(count)
     runs = [
-        _run_of(info.name, scorer, seed) for info in sorted(list_eval_logs(str(folder)), key=lambda info: info.name)
+        _run_of(info.name, scorer, seed, counted)
+        for info in sorted(list_eval_logs(str(folder)), key=lambda info: info.name)
     ]
     if not runs:
         raise InputError(f"{folder}: there is no Inspect log (.eval or .json).")
@@ -389,9 +444,7 @@ def watch(
     for run in runs:
         values = run.units.finished()
         estimate = run.units.sequence(list(values.values()), level)
-        finished = [
-            unit for unit in run.units.order if len(run.units.scores.get(unit, {})) == run.units.n_samples[unit]
-        ]
+        finished = [unit for unit in run.units.order if run.units.is_finished(unit)]
         rows.append(
             WatchedRun(
                 log=Path(run.path).name,
@@ -434,17 +487,14 @@ class _Run:
     units: _Units
     openings: Mapping[str, str]
 
-    def means(self) -> dict[str, float]:
-        """Mean of every finished item, in any order."""
-        units = self.units
+    def means(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest mean of every finished item, in any order."""
         return {
-            unit: float(np.mean(list(scores.values())))
-            for unit, scores in units.scores.items()
-            if len(scores) == units.n_samples.get(unit)
+            unit: _mean_of_items(scores) for unit, scores in self.units.scores.items() if self.units.is_finished(unit)
         }
 
 
-def _run_of(path: str, scorer: str | None, seed: int) -> _Run:
+def _run_of(path: str, scorer: str | None, seed: int, count: Count) -> _Run:
     """A log, from its header and the summaries of its finished samples."""
     from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
@@ -459,12 +509,18 @@ def _run_of(path: str, scorer: str | None, seed: int) -> _Run:
     dataset = header.eval.dataset
     ids = [str(one) for one in dataset.sample_ids or dict.fromkeys(sample.id for sample in samples)]
     order = _ordered(list(dict.fromkeys(ids)), is_random=bool(dataset.shuffled), seed=seed)
-    units = _Units(order, dict.fromkeys(order, header.eval.config.epochs or 1))
+    units = _Units(order, dict.fromkeys(order, header.eval.config.epochs or 1), count)
     for sample in samples:
         item = str(sample.id)
         score = _score_of({name: one.value for name, one in (sample.scores or {}).items()}, scorer)
         if sample.error or score is not None or sample.completed:
-            units.take(item, item, sample.epoch, None if sample.error else score)
+            units.take(
+                item,
+                item,
+                sample.epoch,
+                None if sample.error else score,
+                outcome="errored" if sample.error else "unscored",
+            )
     openings = {str(sample.id): _opening(sample.input) for sample in samples}
     return _Run(path, header.eval.task, header.eval.model, header.status, bool(dataset.shuffled), units, openings)
 
@@ -480,7 +536,7 @@ def _is_same(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
     return all(b[item] == opening for item, opening in a.items() if item in b)
 
 
-def _paired_with(openings: Mapping[str, str], baseline: _Run) -> dict[str, float]:
+def _paired_with(openings: Mapping[str, str], baseline: _Run) -> dict[str, tuple[float, float]]:
     """The baseline's mean on each sample: by id, or by input where ids stand for other samples."""
     means = baseline.means()
     if _is_same(openings, baseline.openings):
@@ -509,7 +565,7 @@ def _hear_of_errors(eval_id: str, stopper: StopWhenKnown) -> None:
             async def on_sample_end(self, data: SampleEnd) -> None:
                 running, sample = _RUNNING.get(data.eval_id), data.sample
                 if running is not None and sample.error is not None:
-                    running._take(str(sample.id), sample.epoch, None)
+                    running._take(str(sample.id), sample.epoch, None, "errored")
 
         _HOOKS.append(hooks(name="howsure_errors", description="errors of samples, for StopWhenKnown")(Errors))
     _RUNNING[eval_id] = stopper
@@ -526,11 +582,11 @@ def _pairs(runs: Sequence[_Run], question: Question, level: float) -> Iterable[W
                 continue
             means, values = (a.means(), b.means()), []
             for unit in shared:
-                if unit in a.units.failed or unit in b.units.failed:
-                    continue
-                if unit not in means[0] or unit not in means[1]:
+                if not a.units.is_finished(unit) or not b.units.is_finished(unit):
                     break
-                values.append(means[0][unit] - means[1][unit])
+                if unit in means[0] and unit in means[1]:
+                    (low, high), (other_low, other_high) = means[0][unit], means[1][unit]
+                    values.append((low - other_high, high - other_low))
             side = b.units if a.units.outside is None else a.units
             found = replace(side, order=shared).sequence(values, level, (-1.0, 1.0))
             names = (a.model, b.model) if a.model != b.model else (Path(a.path).name, Path(b.path).name)

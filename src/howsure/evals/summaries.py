@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,8 +11,8 @@ import polars as pl
 from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.evals.item_means import ALL, GROUPS, Items, groups_of, items_of
-from howsure.evals.variants import pooling_notes
+from howsure.evals.item_means import ALL, GROUPS, Items, Ways, default_cluster, groups_of, items_of
+from howsure.evals.variants import averaged_factors, by_scorer, one_scorer
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import normal_quantile
 from howsure.stats.means import Bounds
@@ -40,6 +40,22 @@ class SummaryRow:
     se: float | None
     design_effect: float | None
     estimand: str
+    held: str = ""
+    n_missing: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyMean:
+    """The mean of one subject on one group of tasks, with attempts without a score counted by one defensible policy."""
+
+    subject: str
+    task: str
+    held: str
+    policy: str
+    mean: Estimate
+    n_items: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,37 +68,54 @@ class Summary(Result):
     subject            the model, person or baseline
     task               the group of tasks: a domain (the eval), a family, a task, or ``all``
     mean               mean of item means, with mean_low, mean_high and mean_state
-    n                  number of attempts
+    n                  number of attempts that count
     n_clusters         number of independent clusters
     n_items            number of items
     se                 standard error of the mean
     design_effect      variance of the mean divided by the variance if all attempts were independent
     estimand           what the mean is a mean of
+    held               the scorer, where the same attempts have several
+    n_missing          attempts without a score
+    lowest, highest    the mean if these were all wrong, or all right
     =================  ==================================================================================================
+
+    Table ``policies``, where attempts have no score: subject, task, held, policy, mean (with _low, _high, _state) and n_items, one row per subject,
+    group of tasks and defensible policy. The rows of ``summary`` are those of the main policy.
 
     Parameters
     ----------
     rows : tuple[SummaryRow, ...]
         One entry per subject and group of tasks.
+    policies : tuple[PolicyMean, ...]
+        One entry per subject, group of tasks and defensible policy, where attempts have no score.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "summary"
     rows: tuple[SummaryRow, ...]
+    policies: tuple[PolicyMean, ...] = ()
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """One table, ``summary``."""
+        """``summary``, and ``policies`` where attempts have no score."""
         rows = [
             {"subject": r.subject, "task": r.task}
             | columns_of(mean=r.mean)
             | {"n": r.n, "n_clusters": r.n_clusters, "n_items": r.n_items, "se": r.se}
-            | {"design_effect": r.design_effect, "estimand": r.estimand}
+            | {"design_effect": r.design_effect, "estimand": r.estimand, "held": r.held, "n_missing": r.n_missing}
+            | {"lowest": r.lowest, "highest": r.highest}
             for r in self.rows
         ]
-        return {"summary": pl.DataFrame(rows, infer_schema_length=None)}
+        policies = [
+            {"subject": r.subject, "task": r.task, "held": r.held, "policy": r.policy}
+            | columns_of(mean=r.mean)
+            | {"n_items": r.n_items}
+            for r in self.policies
+        ]
+        tables = {"summary": rows, "policies": policies}
+        return {name: pl.DataFrame(one, infer_schema_length=None) for name, one in tables.items() if one}
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -102,7 +135,7 @@ def summary(
     attempts: Attempts | Source,
     *,
     by: str | None = None,
-    cluster: str = "task",
+    cluster: str | None = None,
     items: str = "sampled",
     weights: str = "evals",
     level: float = 0.95,
@@ -110,7 +143,9 @@ def summary(
     """Mean score of each subject on each group of tasks: the mean of item means.
 
     Every item counts once, with the mean of its attempts. Over several evals (domains), every eval that all subjects tried counts
-    once; the column ``estimand`` says what a row is a mean of.
+    once; the column ``estimand`` says what a row is a mean of. Where runs differ in other factors, such as the prompt, every combination of their
+    values that all subjects have counts once; different scorers have rows of their own. Attempts without a score are counted in every defensible way:
+    the main one drops those that may be the instrument's failure, and counts the model's own failures as wrong.
 
     Parameters
     ----------
@@ -118,8 +153,9 @@ def summary(
         One row per attempt: an `Attempts` table, a polars, pandas or pyarrow frame with its columns, or a file.
     by : {"all", "domain", "family", "task"}, optional
         One row per subject and value of this column; without it, ``domain`` where the table has domains (and a row over all of them), else ``all``.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        Attempts of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
+    cluster : {"task", "family", "domain", "none"}, optional
+        Attempts of one cluster are not independent: by default those of one family, where there are families, else those at one task. Tasks with
+        the same content (``item_digest``) are one cluster.
     items : {"sampled", "fixed"}, default "sampled"
         ``sampled``: the items are a sample of those one could have asked, and intervals are about items like these. ``fixed``:
         intervals are about exactly these items, and come from the repeats of each item alone.
@@ -145,14 +181,43 @@ def summary(
     <Summary: 3 rows (subject, task, mean, mean_low, mean_high, mean_state, …)>
     """
     attempts = Attempts.of(attempts)
-    rows, notes = [], pooling_notes(attempts)
-    for group in items_of(attempts, by, cluster=cluster, items=items, weights=weights):
-        rows += [_row(group, subject, level) for subject in group.subjects]
-        notes += group.notes if group.label == ALL or by in (None, "domain") else []
-    rows.sort(key=lambda row: (row.subject, row.task != ALL, row.task))
+    rows, policies, notes = [], [], []
+    cluster = default_cluster(attempts, cluster)
+    options: dict[str, Any] = {
+        "cluster": cluster,
+        "items": items,
+        "weights": weights,
+        "factors": averaged_factors(attempts),
+    }
+    for held, part in by_scorer(attempts):
+        ways = Ways(part, by, **options)
+        for group in ways.main:
+            notes += (
+                [*group.notes, *group.notes_of_clusters(level)] if group.label == ALL or by in (None, "domain") else []
+            )
+            for subject in group.subjects:
+                row = replace(_row(group, subject, level), held=held)
+                if n_missing := ways.n_missing_of(group, subject):
+                    lowest, highest = ways.ends_of(group, subject)
+                    row = replace(row, n_missing=n_missing, lowest=lowest, highest=highest)
+                    policies += [
+                        PolicyMean(
+                            subject=subject,
+                            task=row.task,
+                            held=held,
+                            policy=str(policy),
+                            mean=one.mean_of(subject, level).estimate,
+                            n_items=len(one.only(subject)),
+                        )
+                        for policy, one in ways.of_one(group)
+                    ]
+                rows.append(row)
+    rows.sort(key=lambda row: (row.subject, row.task != ALL, row.task, row.held))
     settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "items": items, "weights": weights}
     settings["level"] = level
-    return Summary(rows=tuple(rows), provenance=Provenance.of(attempts, notes=notes, **settings))
+    return Summary(
+        rows=tuple(rows), policies=tuple(policies), provenance=Provenance.of(attempts, notes=notes, **settings)
+    )
 
 
 def _row(items: Items, subject: str, level: float) -> SummaryRow:
@@ -162,7 +227,7 @@ def _row(items: Items, subject: str, level: float) -> SummaryRow:
         subject=subject,
         task=items.label,
         mean=mean.estimate,
-        n=int(own["n"].sum()),
+        n=int(own["n_attempts"].sum()),
         n_clusters=mean.n_clusters,
         n_items=len(own),
         se=mean.se,
@@ -236,7 +301,12 @@ class PooledModel(Result):
 
 
 def pooled_means(
-    attempts: Attempts | Source, *, cluster: str = "task", weights: str = "evals", level: float = 0.95, seed: int = 0
+    attempts: Attempts | Source,
+    *,
+    cluster: str | None = None,
+    weights: str = "evals",
+    level: float = 0.95,
+    seed: int = 0,
 ) -> PooledModel:
     """Means of subjects on evals from one model of all scores (partial pooling), beside the design-based means.
 
@@ -249,8 +319,8 @@ def pooled_means(
     ----------
     attempts : Attempts, frame or path
         One row per attempt.
-    cluster : {"task", "family", "domain", "none"}, default "task"
-        For the design-based intervals.
+    cluster : {"task", "family", "domain", "none"}, optional
+        For the design-based intervals; see `summary`.
     weights : {"evals", "items"}, default "evals"
         Over several evals, what counts once.
     level : float, default 0.95
@@ -269,7 +339,9 @@ def pooled_means(
         If fewer than three items were tried by all subjects.
     """
     attempts = Attempts.of(attempts)
-    (everything,) = items_of(attempts, ALL, cluster=cluster, weights=weights)
+    one_scorer(attempts)
+    cluster, factors = default_cluster(attempts, cluster), averaged_factors(attempts)
+    (everything,) = items_of(attempts, ALL, cluster=cluster, weights=weights, factors=factors)
     subjects = everything.subjects
     frame = everything.frame.with_columns(pl.col("family").fill_null(pl.col("task")))
     shared = frame.filter(pl.len().over("eval", "task") == len(subjects)).sort("eval", "task", "subject")
@@ -289,7 +361,11 @@ def pooled_means(
         own[:, column] = means[:, is_in].mean(axis=1)
         variance[:, column] = [effects.sampling_variance(code, row) for row in n[:, is_in]]
     pooled = pool(own, variance)
-    designs = {group.label: group for group in items_of(attempts, "domain", cluster=cluster)} if len(names) > 1 else {}
+    designs = (
+        {group.label: group for group in items_of(attempts, "domain", cluster=cluster, factors=factors)}
+        if len(names) > 1
+        else {}
+    )
     share = np.array([(evals == name).mean() if weights == "items" else 1 / len(names) for name in names])
     has_more = cluster in ("task", "none") and effects.variances.get("family", 0.0) > 0
     reason = "the model includes the variance between families, as --cluster family would" if has_more else _EQUAL

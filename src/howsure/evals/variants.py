@@ -1,8 +1,8 @@
 """What is compared: rows chosen by any column, and cells of attempts that differ in the factors of interest and in nothing else.
 
-A factor is a column that describes a run: the model, the prompt, the temperature, the folder that the log is in. A cell is one combination
-of their values. Cells are compared with cells that differ in the factors named by ``by`` and agree in every other factor that
-varies; nothing is pooled unless asked.
+A factor is a column that describes a run: the model, the prompt, the temperature, the folder that the log is in. Variants differ in the factors
+named by ``by``. Other factors that vary are averaged over: each combination of their values that both sides have counts once, and conclusions are
+about exactly these values. Different scorers measure different things: they are held equal, never averaged.
 """
 
 from __future__ import annotations
@@ -20,27 +20,31 @@ from scipy.special import gammaln
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Floats
 from howsure.tables import Attempts
+from howsure.tables.outcomes import Policy
 
 __all__ = [
-    "ERRORS",
     "INPUT",
     "REDUCTIONS",
     "Spec",
     "Variants",
     "aligned",
+    "averaged_factors",
     "best_of",
-    "count_errors",
+    "by_scorer",
+    "completed",
     "levels_of",
     "majority_of",
     "named",
     "numbered",
+    "one_scorer",
+    "only",
     "pass_all",
     "pass_any",
-    "pooling_notes",
     "reduce_attempts",
     "select",
     "variants_of",
     "varying_factors",
+    "with_absent",
 ]
 
 INPUT = "input"
@@ -53,8 +57,9 @@ _ALIASES = {"model": "subject", "eval": "domain", "item": "task"}
 _NAMES = {"subject": "model"}
 _OF_ITEMS = {"task", "family", "domain", "item_digest", "minutes"}
 _OF_ATTEMPTS = {"attempt", "score", "kind", "seconds", "n", "n_success", "scale", "better", "tokens", "cost", "limit"}
-_OF_ATTEMPTS |= {"error", "valid", "flag", "sample", "epoch", "question", "target", "answer"}
-_ON_REQUEST = {"source", "log", "date", "scorer"}
+_OF_ATTEMPTS |= {"outcome", "reason", "error", "valid", "flag", "sample", "epoch", "question", "target", "answer"}
+_ON_REQUEST = {"source", "log", "date"}
+_HELD = ("subject", "scorer")  # never averaged over: where they are not compared, they are held equal
 _MOST_LEVELS = 50  # a column with more values does not describe a configuration
 _NONE = "(none)"
 _COMPARISON = re.compile(r"\s*([^=<>!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*")
@@ -65,8 +70,8 @@ _SETTINGS = re.compile(r" \([^()]*=[^()]*\)$")
 class Variants:
     """Cells of attempts, and which pairs of them are compared.
 
-    ``attempts`` has the cell's key as its subject. ``names`` gives each cell the values of the compared factors as text, ``held`` the values
-    of the other factors.
+    ``attempts`` has the cell's key as its subject. ``names`` gives each cell the values of the compared factors as text, ``held`` the value of
+    a factor that is held equal. ``averaged`` names the other factors that vary.
     """
 
     attempts: Attempts
@@ -75,6 +80,7 @@ class Variants:
     held: Mapping[str, str]
     values: Mapping[str, Mapping[str, str]]
     pairs: tuple[tuple[str, str], ...]
+    averaged: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -117,7 +123,7 @@ def select(
     if not left:
         raise InputError(f"No attempt fulfils {told}. {_values_of(attempts, [*where, *only, *exclude])}".rstrip())
     note = f"{left:,} of {total:,} attempts are included: {told}."
-    return Attempts(numbered(attempts.lazy.filter(keep)), notes=(*attempts.notes, note))
+    return attempts.derive(numbered(attempts.lazy.filter(keep)), note)
 
 
 def variants_of(
@@ -126,7 +132,6 @@ def variants_of(
     b: Spec | None = None,
     *,
     by: Sequence[str] | None = None,
-    pool: Sequence[str] = (),
 ) -> Variants:
     """The cells to compare and their pairs.
 
@@ -137,22 +142,18 @@ def variants_of(
     a, b : str or mapping, optional
         The two sides, or one of them; see `Spec`.
     by : sequence of str, optional
-        The factors that are compared; without it, the one that varies.
-    pool : sequence of str
-        Factors over which attempts are pooled: their values count as repeats.
+        The factors that are compared; without it, two inputs if there are two, else the model if it varies, else the one that varies.
     """
-    pool = [_known(attempts, name) for name in pool]
-    varying = [name for name in varying_factors(attempts) if name not in pool]
+    varying = varying_factors(attempts)
     specs = [_spec(side) for side in (a, b)]
     in_specs = [column for spec in specs if spec for column in spec if column]
     by = list(dict.fromkeys(_known(attempts, name) for name in [*(by or ()), *in_specs]))
     by = by or _default(attempts, varying)
     for name in by:
-        if name in pool:
-            raise OptionError(f"{name} is both compared and pooled. Remove it from one of them.")
         if name in _OF_ITEMS | _OF_ATTEMPTS:
             raise OptionError(f"{name} does not describe a run, so it cannot be compared. {_choices(varying)}")
-    others = [name for name in varying if name not in by]
+    others = [name for name in varying if name in _HELD and name not in by]
+    averaged = tuple(name for name in varying if name not in (*by, *others))
     columns = [*by, *others]
     text = {name: _as_text(attempts, name) for name in columns}
     key = pl.concat_str([text[name] for name in columns], separator="\x1f")
@@ -165,16 +166,13 @@ def variants_of(
     if not pairs:
         raise InputError(_nothing(attempts, values, by, others))
     used = {cell for pair in pairs for cell in pair}
-    notes = [
-        f"Attempts are pooled over {name} ({', '.join(levels_of(attempts, name))}): its values count as repeats."
-        for name in pool
-    ]
+    notes = []
     if alone := [cell for cell in values if cell not in used and not any(specs)]:
         shown = "; ".join(f"{names[c]} ({held[c]})" if held[c] else names[c] for c in alone[:4])
         notes.append(f"Without a counterpart and not compared: {shown}{' …' if len(alone) > 4 else ''}.")
     table = rows.filter(pl.col("#cell").is_in(sorted(used))).with_columns(pl.col("#cell").alias("subject"))
-    relabelled = Attempts(numbered(table.drop("#cell", *(f"#{n}" for n in columns))), notes=attempts.notes)
-    return Variants(relabelled, tuple(by), names, held, values, tuple(pairs), tuple(notes))
+    relabelled = attempts.derive(numbered(table.drop("#cell", *(f"#{n}" for n in columns))))
+    return Variants(relabelled, tuple(by), names, held, values, tuple(pairs), averaged, tuple(notes))
 
 
 def aligned(attempts: Attempts) -> tuple[Attempts, list[str]]:
@@ -202,7 +200,7 @@ def aligned(attempts: Attempts) -> tuple[Attempts, list[str]]:
         strip = [pl.col("domain").str.replace(_SETTINGS.pattern, "")] if has_domain else []
         renamed = attempts.lazy.with_columns(pl.col("item_digest").alias("task"), *strip)
         why = f"names agree for {same:,} items, contents for {by_content:,}"
-        return Attempts(numbered(renamed), notes=attempts.notes), [f"Items are paired by content: {why}."]
+        return attempts.derive(numbered(renamed)), [f"Items are paired by content: {why}."]
     if not len(changed):
         return attempts, []
     keys = ["domain", "task"] if has_domain else ["task"]
@@ -211,7 +209,87 @@ def aligned(attempts: Attempts) -> tuple[Attempts, list[str]]:
     note = f"{n:,} item{' has' if n == 1 else 's have'} other content under the same name in another run, and {'is' if n == 1 else 'are'} excluded."
     if attempts.lazy.select(pl.len()).collect().item() and not kept.select(pl.len()).collect().item():
         raise InputError(f"No item has the same content in two runs: {n:,} share only their names.")
-    return Attempts(kept, notes=attempts.notes), [note]
+    return attempts.derive(kept), [note]
+
+
+def only(attempts: Attempts, spec: Spec) -> Attempts:
+    """The attempts with the values that a spec names, of any factor.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    spec : str or mapping
+        ``"model=x,prompt=cot"``, or a value of the model or of another factor that varies.
+    """
+    wanted = _spec(spec) or {}
+    if bare := wanted.pop("", None):
+        places = [
+            name
+            for name in (varying_factors(attempts) or ["subject"])
+            if bare in levels_of(attempts, name, _MOST_LEVELS)
+        ]
+        if not places:
+            raise OptionError.unknown(
+                "value of a factor",
+                bare,
+                [one for name in varying_factors(attempts) for one in levels_of(attempts, name)],
+            )
+        wanted[places[0]] = bare
+    rows = attempts.lazy.filter(
+        pl.all_horizontal(_equals(attempts, _known(attempts, name), value) for name, value in wanted.items())
+    )
+    if not rows.select(pl.len()).collect(engine="streaming").item():
+        raise InputError(
+            f"No attempt has {_spec_text(wanted)}. {_values_of(attempts, [f'{named(name)}=' for name in wanted])}"
+        )
+    return attempts.derive(numbered(rows))
+
+
+def with_absent(attempts: Attempts, sides: Sequence[str], factors: Sequence[str]) -> Attempts:
+    """The attempts of two sides with a row for each item (or cell of an item) that only the other side has, in evals of which both have items in common.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The attempts of two subjects.
+    sides : (str, str)
+        The subjects.
+    factors : sequence of str
+        Columns whose values make the cells of an item.
+    """
+    names = attempts.lazy.collect_schema().names()
+    evals = [name for name in ("domain",) if name in names]
+    keys = [*evals, "task", *factors]
+    kept = [
+        "subject",
+        "kind",
+        "attempt",
+        *keys,
+        *(name for name in ("family", "item_digest", "minutes", "scale", "better") if name in names),
+    ]
+    first = (
+        attempts.lazy.unique(["subject", *keys], keep="first", maintain_order=True)
+        .select(kept)
+        .collect(engine="streaming")
+    )
+    own, other = (first.filter(pl.col("subject") == side) for side in sides)
+    both = own.join(other, on=[*evals, "task"], how="semi", nulls_equal=True)
+    parts = []
+    for there, here, side in ((own, other, sides[1]), (other, own, sides[0])):
+        lacking = there.join(here, on=keys, how="anti", nulls_equal=True)
+        if evals:
+            lacking = lacking.join(both, on=evals, how="semi", nulls_equal=True)
+        parts.append(lacking.with_columns(subject=pl.lit(side), attempt=pl.lit(1, pl.Int64)))
+    added = pl.concat(parts)
+    if added.is_empty() or both.is_empty():
+        return attempts
+    added = added.with_columns(
+        outcome=pl.lit("absent"), reason=pl.lit("only the other side has it"), score=pl.lit(None, pl.Float64)
+    )
+    scored = pl.col("outcome").fill_null("scored") if "outcome" in names else pl.lit("scored")
+    rows = attempts.lazy.with_columns(outcome=scored)
+    return attempts.derive(pl.concat([rows, added.lazy()], how="diagonal"))
 
 
 def named(column: str) -> str:
@@ -245,6 +323,7 @@ def varying_factors(attempts: Attempts) -> list[str]:
     apart = _OF_ITEMS | _OF_ATTEMPTS | _ON_REQUEST | {"subject"}
     candidates = [name for name in schema.names() if name not in apart and not schema[name].is_nested()]
     candidates.sort(key=lambda name: name != INPUT)  # two inputs that were named are what is meant
+    candidates = [name for name in candidates if name != "scorer"]
     counts = (
         attempts.lazy.select(pl.col("subject", *candidates).n_unique()).collect(engine="streaming").row(0, named=True)
     )
@@ -260,24 +339,63 @@ def varying_factors(attempts: Attempts) -> list[str]:
         is_crossed = (share is not None and share >= 0.5) or _is_by_cell(attempts, name)
         if is_crossed and not any(_is_alias(attempts, name, other) for other in found):
             found.append(name)
-    return found
+    return [*found, *(["scorer"] if _has_several_scorers(attempts) else [])]
 
 
-def pooling_notes(attempts: Attempts, by: Sequence[str] = ("subject",)) -> list[str]:
-    """What to say where each model's attempts are taken together although they differ in a factor.
+def _has_several_scorers(attempts: Attempts) -> bool:
+    """Whether a model has scores of several scorers at one item."""
+    if not attempts.has("scorer"):
+        return False
+    keys = [name for name in ("subject", "domain", "task") if attempts.has(name)]
+    scored = attempts.lazy.filter(pl.col("score").is_not_null())
+    if scored.select(pl.col("scorer").n_unique()).collect(engine="streaming").item() < 2:
+        return False
+    per_item = scored.group_by(keys).agg(pl.col("scorer").drop_nulls().n_unique().alias("n"))
+    return bool(per_item.select((pl.col("n") > 1).any()).collect(engine="streaming").item())
+
+
+def averaged_factors(attempts: Attempts, by: Sequence[str] = ("subject",)) -> list[str]:
+    """The factors that vary and are averaged over: each combination of their values counts once.
 
     Parameters
     ----------
     attempts : Attempts
         Any attempts.
     by : sequence of str
-        The factors that are kept apart.
+        The factors that are compared.
     """
+    return [name for name in varying_factors(attempts) if name not in (*by, *_HELD)]
+
+
+def by_scorer(attempts: Attempts) -> list[tuple[str, Attempts]]:
+    """The attempts apart by scorer, where the same attempts have scores of several; each with the scorer as text, else with no text.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    """
+    if "scorer" not in varying_factors(attempts):
+        return [("", attempts)]
     return [
-        f"Attempts are pooled over {named(name)} ({', '.join(levels_of(attempts, name))}): its values count as repeats."
-        for name in varying_factors(attempts)
-        if name not in by
+        (f"scorer={level}", attempts.derive(numbered(attempts.lazy.filter(_as_text(attempts, "scorer") == level))))
+        for level in levels_of(attempts, "scorer", _MOST_LEVELS)
     ]
+
+
+def one_scorer(attempts: Attempts) -> None:
+    """Refuse attempts that several scorers scored, where only one score of an attempt can count.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    """
+    if "scorer" in varying_factors(attempts):
+        levels = levels_of(attempts, "scorer")
+        raise OptionError(
+            f"The same attempts have scores of several scorers ({', '.join(levels)}), which are never averaged. Choose one: only scorer={levels[0]}."
+        )
 
 
 def _is_alias(attempts: Attempts, name: str, other: str) -> bool:
@@ -305,13 +423,14 @@ def _default(attempts: Attempts, varying: Sequence[str]) -> list[str]:
         raise InputError(
             "There is only one subject to compare, and no column in which its attempts differ. Add the attempts of another, or name two folders."
         )
-    if INPUT in varying:
-        return [INPUT]
+    for first in (INPUT, "subject"):
+        if first in varying:
+            return [first]
     if len(varying) > 1:
         told = ", ".join(f"{named(n)} ({', '.join(levels_of(attempts, n))})" for n in varying)
         names = [named(n) for n in varying]
         raise OptionError(
-            f"Several factors vary: {told}. Choose what to compare: by {names[0]}, by {names[1]}, or by {','.join(names[:2])} (crossed); or pool over one of them."
+            f"Several factors vary: {told}. Choose what to compare: by {names[0]}, by {names[1]}, or by {','.join(names[:2])} (crossed)."
         )
     return list(varying)
 
@@ -380,9 +499,7 @@ def _nothing(
             f"All attempts have the same {what}, so there is nothing to compare. {_choices(varying_factors(attempts))}"
         )
     told = ", ".join(named(n) for n in others)
-    return (
-        f"No two values of {what} agree in {told}, so nothing can be compared. Pool over it, or compare by it as well."
-    )
+    return f"No two values of {what} agree in {told}, so nothing can be compared. Compare by it as well."
 
 
 def _choices(varying: Sequence[str]) -> str:
@@ -463,10 +580,9 @@ def _values_of(attempts: Attempts, texts: Sequence[str]) -> str:
     )
 
 
-# How several attempts at one item become one score: pass@k, pass^k, majority@k, best@k; and what errors count as.
+# How several attempts at one item become one score: pass@k, pass^k, majority@k, best@k.
 
 
-ERRORS = ("wrong", "drop")
 REDUCTIONS = ("mean", "pass@K", "pass^K", "majority@K", "best@K")
 
 
@@ -475,7 +591,8 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
 
     ``pass@K`` is the probability that at least one of K attempts succeeds, ``pass^K`` that all do, ``majority@K`` that more than half do (a
     tie counts ½), ``best@K`` the expected highest score of K attempts. Each is the mean over all choices of K of the item's n attempts, so it
-    is unbiased for every n ≥ K; means, differences and intervals over items are then computed as for any score.
+    is unbiased for every n ≥ K; means, differences and intervals over items are then computed as for any score. Where attempts have no score, each
+    policy first decides what they count as: the reduction follows in the analysis.
 
     Parameters
     ----------
@@ -495,6 +612,10 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
     found = re.fullmatch(r"(pass|majority|best)([@^])(\d+)", how)
     if not found or (found[2] == "^" and found[1] != "pass") or int(found[3]) < 1:
         raise OptionError.unknown("way to reduce attempts", how, REDUCTIONS)
+    if attempts.missing:
+        made = attempts.derive(attempts.lazy)
+        made.reduction = how
+        return made
     kind, k = found[1] + found[2], int(found[3])
     is_counted = kind != "best@"
     if is_counted:
@@ -539,8 +660,28 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
     kept = enough.drop("#n", "#total", *(["#scores"] if scores else [])).with_columns(
         score=pl.Series(np.clip(value, 0, 1) if not attempts.is_free else value)
     )
-    number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task")
-    return Attempts(kept.with_columns(attempt=number), notes=(*attempts.notes, *notes))
+    return attempts.derive(numbered(kept.lazy()), *notes)
+
+
+def completed(attempts: Attempts, policy: Policy) -> Attempts:
+    """The attempts as a policy counts them, and then reduced; an attempt that does not count has no score.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    policy : Policy
+        What those without a score count as.
+    """
+    if attempts.reduction == "mean":
+        return attempts.under(policy, keeps_dropped=True)
+    made = reduce_attempts(attempts.under(policy), attempts.reduction)
+    keys = ["subject", "task", *(name for name in ("domain",) if attempts.has(name)), *attempts.config]
+    too_few = attempts.lazy.unique(keys, keep="first").join(made.lazy, on=keys, how="anti", nulls_equal=True)
+    too_few = too_few.with_columns(pl.lit(None, pl.Float64).alias("score")).select(
+        name for name in attempts.lazy.collect_schema().names() if name not in ("n", "n_success")
+    )
+    return made.derive(pl.concat([made.lazy, too_few], how="diagonal_relaxed"))
 
 
 def pass_any(n: Floats, successes: Floats, k: int) -> Floats:
@@ -569,37 +710,6 @@ def best_of(scores: Floats, k: int) -> float:
         order >= k, np.exp(_log_choices(np.maximum(order - 1, k - 1), k - 1) - _log_choices(np.array(float(n)), k)), 0.0
     )
     return float(np.sort(scores) @ weights)
-
-
-def count_errors(attempts: Attempts, errors: str | None) -> Attempts:
-    """The attempts with those that ended in an error counted as wrong or left out.
-
-    Parameters
-    ----------
-    attempts : Attempts
-        With the column ``error``.
-    errors : {"wrong", "drop"} or None
-        ``wrong``: score 0. ``drop``: leave them out. None: as they were scored.
-    """
-    if errors is None:
-        return attempts
-    if errors not in ERRORS:
-        raise OptionError.unknown("way to count errors", errors, ERRORS)
-    if not attempts.has("error"):
-        return Attempts(attempts, notes=["No attempt is known to have ended in an error: there is no column 'error'."])
-    is_error = pl.col("error").is_not_null()
-    n = int(attempts.lazy.select(is_error.sum()).collect(engine="streaming").item())
-    if errors == "drop":
-        kept = attempts.lazy.filter(~is_error)
-        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task")
-        if n and not kept.select(pl.len()).collect(engine="streaming").item():
-            raise InputError("Every attempt ended in an error, so none is left.")
-        note = f"{n:,} attempts that ended in an error are excluded."
-        return Attempts(kept.with_columns(number.alias("attempt")), notes=(*attempts.notes, note))
-    if attempts.has("n") and n:
-        raise InputError("Errors cannot be counted as wrong if rows represent several attempts.")
-    wrong = attempts.lazy.with_columns(pl.when(is_error).then(0.0).otherwise(pl.col("score")).alias("score"))
-    return Attempts(wrong, notes=(*attempts.notes, f"{n:,} attempts that ended in an error count as wrong (score 0)."))
 
 
 def _share_of_choices(part: Floats, whole: Floats, k: int) -> Floats:

@@ -20,7 +20,7 @@ from howsure.estimates import Estimate, State
 from howsure.outside_text import html_table, json_text
 from howsure.results.storage import ENDING, is_equal, read_value, write_value
 from howsure.safe_io import write_atomic
-from howsure.tables import Table
+from howsure.tables import Attempts, Table
 from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Provenance:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     version: str = field(default=__version__)
+    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For each subject how many attempts had which outcome, where some have no score."""
 
     def __post_init__(self) -> None:
         notes = (*self.notes, *_few_replicates(self.settings), *interruption_notes())
@@ -52,7 +54,8 @@ class Provenance:
     @classmethod
     def of(cls, table: Table, *, seed: int | None = None, notes: Sequence[str] = (), **settings: Any) -> Provenance:
         """The provenance of a result made from `table`."""
-        return cls(settings, table.digest, seed, (*table.notes, *notes))
+        outcomes = table.outcomes if isinstance(table, Attempts) else {}
+        return cls(settings, table.digest, seed, (*table.notes, *notes), outcomes=outcomes)
 
 
 def _few_replicates(settings: Mapping[str, Any]) -> list[str]:

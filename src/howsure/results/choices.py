@@ -34,7 +34,7 @@ class AnalysisChoice:
     """A choice with its options, the default first.
 
     ``known`` names all options that the instrument can compute, also those that are not taken unless the user adds them; where a
-    choice is a number, ``is_number`` allows any number from 0 up.
+    choice is a number, ``is_number`` allows any number from 0 up. With ``must_agree`` a verdict stands only if every option gives it.
     """
 
     name: str
@@ -42,6 +42,7 @@ class AnalysisChoice:
     options: tuple[AnalysisOption, ...]
     known: tuple[str, ...] = ()
     is_number: bool = False
+    must_agree: bool = False
 
     @property
     def default(self) -> str:

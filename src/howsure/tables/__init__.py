@@ -494,7 +494,8 @@ class Attempts(Table):
         if not self.has("outcome"):
             return {}
         n = pl.col("n").fill_null(1).sum() if self.has("n") else pl.len()
-        rows = self.lazy.group_by("subject", "outcome").agg(n.cast(pl.Int64).alias("n")).sort("subject", "outcome")
+        rows = self.lazy.with_columns(pl.col("outcome").fill_null("scored"))
+        rows = rows.group_by("subject", "outcome").agg(n.cast(pl.Int64).alias("n")).sort("subject", "outcome")
         counts: dict[str, dict[str, int]] = {}
         for subject, outcome, n in rows.collect(engine="streaming").rows():
             counts.setdefault(subject, {})[outcome] = n
@@ -511,7 +512,7 @@ class Attempts(Table):
         """The defensible policies for the attempts without a score, the main one first."""
         return defensible(self.missing, self.count.rules)
 
-    def under(self, policy: Policy) -> Self:
+    def under(self, policy: Policy, *, keeps_dropped: bool = False) -> Self:
         """The attempts that count under a policy, each with a score.
 
         Where scores have no worst value and none was given, an attempt cannot count as wrong and is dropped.
@@ -520,23 +521,49 @@ class Attempts(Table):
         ----------
         policy : Policy
             One rule per outcome.
+        keeps_dropped : bool, default False
+            Whether attempts that do not count stay, without a score.
         """
         if not self.missing:
             return self
-        is_wrong = pl.col("outcome").is_in([one for one in self.missing if policy.of(one) == "wrong"])
+        rules = {one: policy.of(one) for one in self.missing}
+        rows = self._filled(pl.col("outcome").replace_strict(rules, default="drop", return_dtype=pl.String))
+        return self.derive(rows if keeps_dropped else rows.filter(pl.col("score").is_not_null()))
+
+    def decided(self, rule: pl.Expr) -> Self:
+        """The attempts with a score for each that has none, by a rule of its own.
+
+        Parameters
+        ----------
+        rule : polars.Expr
+            ``wrong`` or ``right``, for each row without a score.
+        """
+        return self.derive(self._filled(rule))
+
+    def _filled(self, rule: pl.Expr) -> pl.LazyFrame:
+        """The rows; those without a score have the one that counts as wrong or as right, by the rule."""
+        filled: dict[str, pl.Expr] = {}
+        ends = self._ends()
+        for place, column in enumerate(["score", *(["n_success"] if self.has("n_success") else [])]):
+            values = {name: end[place] for name, end in ends.items()}
+            chosen = pl.when(rule == "wrong").then(values["wrong"]).when(rule == "right").then(values["right"])
+            filled[column] = pl.when(pl.col("score").is_null()).then(chosen).otherwise(column)
+        rows = self.lazy.with_columns(**filled)
+        return rows.with_columns(outcome=pl.when(pl.col("score").is_null()).then("outcome").otherwise(pl.lit("scored")))
+
+    def _ends(self) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+        """What an attempt that counts as wrong, or as right, has as its score and its number of successes."""
         is_lower = (pl.col("better") == "lower").fill_null(False) if self.has("better") else pl.lit(False)
-        worst = pl.when(is_lower).then(1.0).otherwise(0.0)
+        is_free = (pl.col("scale") == "free").fill_null(False) if self.has("scale") else pl.lit(False)
+        worst: pl.Expr = pl.when(~is_free).then(is_lower.cast(pl.Float64))
         if self.count.missing_score is not None:
             worst = pl.lit(float(self.count.missing_score))
-        elif self.has("scale"):
-            worst = pl.when((pl.col("scale") == "free").fill_null(False)).then(None).otherwise(worst)
-        is_filled = pl.col("score").is_null() & is_wrong
-        filled = [pl.when(is_filled).then(worst).otherwise("score").alias("score")]
-        if self.has("n_success"):
-            n_success = pl.when(is_lower).then("n").otherwise(0)
-            filled.append(pl.when(is_filled).then(n_success).otherwise("n_success").alias("n_success"))
-        made = self.derive(self.lazy.with_columns(filled).filter(pl.col("score").is_not_null()))
-        return made
+        n = pl.col("n") if self.has("n") else pl.lit(1, pl.Int64)
+        none = pl.lit(0, pl.Int64)
+        return {
+            "wrong": (worst, pl.when(is_lower).then(n).otherwise(none)),
+            "right": (pl.when(~is_free).then((~is_lower).cast(pl.Float64)), pl.when(is_lower).then(none).otherwise(n)),
+        }
 
     @property
     def counted(self) -> Self:
@@ -558,23 +585,24 @@ class Attempts(Table):
     def config(self) -> list[str]:
         """The columns that describe the configuration of an attempt: all that the table does not define, and ``log``."""
         known = {column.name for column in self.columns} - {"log"}
-        return [name for name in self.lazy.collect_schema().names() if name not in known]
+        return [name for name in self.lazy.collect_schema().names() if name not in known and not name.startswith("#")]
 
     def sums(self) -> dict[str, pl.Expr]:
         """Aggregations for a group of rows, where a row with n and n_success counts as n rows of 0 or 1.
 
         ``n`` attempts, ``total`` of their scores and ``squares`` of them, their ``mean``, and ``spread``: the sum of squared deviations
-        from it.
+        from it. Rows without a score do not count.
         """
         score, n = pl.col("score"), self.n
         if not self.has("n"):
             return {
-                "n": pl.len().cast(pl.Int64),
+                "n": score.count().cast(pl.Int64),
                 "total": score.sum(),
                 "squares": (score * score).sum(),
                 "mean": score.mean(),
-                "spread": score.var(ddof=0) * pl.len(),
+                "spread": score.var(ddof=0) * score.count(),
             }
+        n = pl.when(score.is_not_null()).then(n).otherwise(0)
         total = (score * n).sum()
         # a row of n attempts at 0 or 1 varies in itself: n p (1 − p)
         within = pl.when(pl.col("n_success").is_null()).then(0.0).otherwise(pl.col("n_success") * (1 - score))
@@ -672,7 +700,7 @@ class Attempts(Table):
         n, n_lacking, n_odd = facts.collect(engine="streaming").row(0)
         if not n_lacking:
             if has_outcome:
-                self.lazy = self.lazy.drop(name for name in ("outcome", "reason") if self.has(name))
+                self.lazy = self.lazy.drop("outcome")
             return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
         if n_lacking == n:
             raise InputError(f"None of the {n:,} attempts has a score.")

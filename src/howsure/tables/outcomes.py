@@ -25,13 +25,23 @@ RULES = ("wrong", "drop")
 
 @dataclass(frozen=True)
 class Policy:
-    """One rule per outcome without a score; an outcome that is not named is dropped."""
+    """One rule per outcome without a score; an outcome that is not named is dropped. In bounds, the rule may also be ``right``."""
 
     rules: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, outcome: str) -> str:
-        """``wrong`` or ``drop``."""
+        """``wrong``, ``drop`` or ``right``."""
         return self.rules.get(outcome, "drop")
+
+    def extreme(self, rule: str) -> Policy:
+        """The policy with another rule for all outcomes that may be somebody else's failure: for bounds.
+
+        Parameters
+        ----------
+        rule : {"wrong", "right"}
+            What they count as.
+        """
+        return Policy({name: "wrong" if name in OWN_FAILURES else rule for name in MISSING})
 
     def __str__(self) -> str:
         return ", ".join(f"{outcome}={rule}" for outcome, rule in self.rules.items())

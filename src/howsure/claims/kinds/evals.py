@@ -18,7 +18,9 @@ from howsure.evals.item_means import Items, item_weights
 from howsure.evals.leaderboards import leaderboard
 from howsure.evals.specifications import (
     ClusterDraws,
+    attempts_of,
     attempts_under,
+    data_of,
     difference_under,
     eval_choices,
     items_under,
@@ -48,8 +50,8 @@ def instrument(claim: Claim, attempts: Attempts, data: ClaimData) -> Instrument:
             else "The scores are between 0 and 1. Divide percentages (or points) by 100."
         )
         raise OptionError(f"{claim} {why}")
-    own = only_domain(attempts, claim.on)
-    return Instrument(eval_choices(own, kind=claim.kind), partial(_fits, claim, own))
+    own = attempts_of(only_domain(attempts, claim.on), claim.kind, claim.models)
+    return Instrument(eval_choices(own, kind=claim.kind), partial(_fits, claim, own), identity=partial(data_of, own))
 
 
 def _fits(
@@ -104,6 +106,8 @@ def _fits(
 
 
 _EVAL_SETTLE = {
+    "count": "Repeat the attempts that have no score.",
+    "scorer": "Say whose score is meant, or let people label a sample of the answers.",
     "errors": "Repeat the attempts that an error ended.",
     "limits": "Repeat the attempts that were cut at a limit with a larger budget, or label a sample of them.",
     "flagged": "Label the flagged attempts: are they valid?",

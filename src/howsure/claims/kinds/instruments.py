@@ -44,11 +44,25 @@ Compute: TypeAlias = Callable[[Sequence[Specification], FitSettings], Fits]
 
 @dataclass(frozen=True)
 class Instrument:
-    """What one claim needs: its choices, and a function from specifications to fits. ``most_replicates`` are enough where refits are slow."""
+    """What one claim needs: its choices, and a function from specifications to fits. ``most_replicates`` are enough where refits are slow.
+
+    ``identity`` gives equal values for specifications that come to the same analysis of the same data: these count once.
+    """
 
     choices: Choices
     compute: Compute
     most_replicates: int | None = None
+    identity: Callable[[Specification], object] | None = None
+
+    def specifications(self, most: int, *, seed: int = 0) -> list[dict[str, str]]:
+        """The specifications, each analysis once; see `Choices.specifications`."""
+        every = self.choices.specifications(most, seed=seed)
+        if self.identity is None:
+            return every
+        first: dict[object, dict[str, str]] = {}
+        for one in every:
+            first.setdefault(self.identity(one), one)
+        return list(first.values())
 
     def fit(
         self,

@@ -37,8 +37,16 @@ def gate(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="BASE CANDIDATE", help="Two files or folders. With --coverage: item banks.", show_default=False
+            metavar="BASE CANDIDATE",
+            help="Two files or folders, or one with --base and --candidate. With --coverage: item banks.",
+            show_default=False,
         ),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help='The base: a model, or "model=x,prompt=cot".', show_default=False)
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(help='The candidate: a model, or "model=x,prompt=cot".', show_default=False)
     ] = None,
     margin: Annotated[
         float, typer.Option(help="Margin: the largest drop of the mean score that is acceptable.")
@@ -47,10 +55,13 @@ def gate(
         Path | None,
         typer.Option(help="YAML file: which evals are tested, each with its own margin.", show_default=False),
     ] = None,
+    subset: Annotated[
+        bool, typer.Option("--subset", help="The candidate was meant to run on fewer items than the base.")
+    ] = False,
     level: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals: here of one-sided limits.")
     ] = 0.95,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     cannot_tell: Annotated[
         str | None,
         typer.Option(help="Use the exit code of ship or block if the verdict is 'cannot tell'.", show_default=False),
@@ -76,7 +87,8 @@ def gate(
     """Ship, block or cannot tell: may the candidate replace the base?
 
     Ship: the lower limit of the one-sided interval of candidate − base is above −margin, on every eval. Block: not ship, and the upper limit is
-    below 0, on one eval (Holm-corrected). Otherwise the data cannot tell, and the output says what would decide.
+    below 0, on one eval (Holm-corrected). Otherwise the data cannot tell, and the output says what would decide. Attempts without a score are counted
+    in every defensible way, and a verdict stands only if all of them give it.
 
     Exit codes: 0 ship, 1 block, 3 cannot tell, 2 an error that you can correct, 70 an unexpected error. Writes gate.csv, gate.json, the chart and a
     report; with --history also the trend over commits. Where GITHUB_STEP_SUMMARY is set, the Markdown is added to that file.
@@ -87,14 +99,20 @@ def gate(
         return _coverage(inputs or [], reading, output, simulations, level, seed, margin)
     if history and not inputs:
         return _show_history(history, output)
-    if len(inputs or []) != 2:
-        raise OptionError("Name two inputs: howsure gate BASE CANDIDATE.")
+    if len(inputs or []) not in (1, 2):
+        raise OptionError("Name two inputs: howsure gate BASE CANDIDATE; or one, with --base and --candidate.")
     from howsure.evals.gating import EXIT_CODES
     from howsure.evals.gating import gate as judge
 
-    base, candidate = (choosing.apply(reading.attempts([one], output.console), output.console) for one in inputs or [])
-    result = judge(base, candidate, margin=margin, suite=suite, level=level, cluster=cluster)
-    told = {f"{side}: {note}" for side, one in (("base", base), ("candidate", candidate)) for note in one.notes}
+    paths = [Path(one).resolve() for one in inputs or []]
+    if len(paths) == 2 and paths[0] == paths[1]:
+        raise OptionError(
+            f"{inputs[1] if inputs else ''} is both base and candidate. Name two inputs; or this one once, with --base and --candidate."
+        )
+    sides = [choosing.apply(reading.attempts([one], output.console), output.console) for one in inputs or []]
+    options: dict[str, Any] = {"margin": margin, "suite": suite, "subset": subset, "level": level, "cluster": cluster}
+    result = judge(*sides, base=base, candidate=candidate, **options)
+    told = {f"{name}: {note}" for name in ("base", "candidate") for one in sides for note in one.notes}
     output.console.notes(note for note in result.provenance.notes if note not in told)
     _print(result, output, level)
     if markdown:
@@ -133,16 +151,19 @@ def _print(result: GateDecision, output: Output, level: float) -> None:
             chance(row.p_block_adjusted),
             row.n_items,
             f"{row.n_gains} / {row.n_losses}",
-            row.advice or row.reason,
+            f"{row.n_missing_base} / {row.n_missing_candidate}"
+            if row.n_missing_base or row.n_missing_candidate
+            else None,
+            "; ".join(part for part in (row.advice or row.reason, row.tipping) if part),
         )
         for row in result.rows
     ]
     columns: tuple[str, ...] = ("eval", "verdict", "base", "candidate", "difference", "margin")
-    columns = (*columns, "p (drop)", "p (no drop)", "items", "+ / −", "what would decide")
+    columns = (*columns, "p (drop)", "p (no drop)", "items", "+ / −", "no score", "what would decide")
     caption = (
         f"Estimand: mean over items of candidate − base, every item counting once, with two one-sided limits of {level:.0%}. Ship: lower limit above "
         "−margin. Block: not ship, and upper limit below 0 after Holm correction. p (drop): of a drop of the margin or more; p (no drop): Holm-corrected; "
-        "+ / −: items that became better and worse."
+        "+ / −: items that became better and worse; no score: attempts of the base and of the candidate without one."
     )
     output.console.table("Gate", columns, rows, caption)
     output.console.say(result.sentence)
@@ -233,6 +254,13 @@ def watch(
         str | None, typer.Option(help="Inspect: which scorer, or scorer.key.", show_default=False)
     ] = None,
     level: Level = 0.95,
+    count: Annotated[
+        str | None,
+        typer.Option(
+            help="What samples without a score count as, e.g. errored=wrong; fix it before the first look.",
+            show_default=False,
+        ),
+    ] = None,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
 ) -> None:
@@ -244,7 +272,7 @@ def watch(
     """
     from howsure.evals.stopping import watch as look
 
-    options: dict[str, Any] = {"target": target, "margin": margin, "precision": precision}
+    options: dict[str, Any] = {"target": target, "margin": margin, "precision": precision, "count": count}
     result = look(folder, **options, level=level, scorer=scorer)
     if not once and not output.json:
         import time
@@ -341,7 +369,7 @@ def overview(
         str | None,
         typer.Option(help="Groups: one claim per pair over all evals (all), or per eval (domain).", show_default=False),
     ] = None,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     level: Level = 0.95,
     target: Annotated[float, typer.Option("--power", help="Power: for the number of items needed.")] = 0.8,
     seed: Seed = 0,
@@ -492,9 +520,7 @@ def explore(
             show_default=False,
         ),
     ] = "",
-    cluster: Annotated[
-        str, typer.Option(help="Clusters: items with the same value are not independent (task, family or domain).")
-    ] = "task",
+    cluster: Cluster = None,
     level: Level = 0.95,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Explorer",
 ) -> None:

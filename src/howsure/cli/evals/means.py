@@ -30,8 +30,11 @@ app = typer.Typer()
 
 
 Cluster = Annotated[
-    str,
-    typer.Option(help="Clusters: attempts with the same value are not independent (task, family, domain, or none)."),
+    str | None,
+    typer.Option(
+        help="Clusters: attempts with the same value are not independent (task, family, domain, or none). [default: family if there are families, else task]",
+        show_default=False,
+    ),
 ]
 ItemsAre = Annotated[
     str,
@@ -113,7 +116,7 @@ def summary(
     choosing: Choosing,
     output: Output,
     by: By = None,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     items: ItemsAre = "sampled",
     weights: Weights = "evals",
     level: Level = 0.95,
@@ -137,11 +140,33 @@ def summary(
     attempts = choosing.apply(reading.attempts(inputs, output.console), output.console)
     result = summarize(attempts, by=by, cluster=cluster, items=items, weights=weights, level=level)
     output.console.notes(result.provenance.notes[len(attempts.notes) :])
-    rows = [
-        (r.subject, r.task, r.mean, f"{r.n:,}", f"{r.n_items:,}", r.n_clusters, decimals(r.design_effect, 1))
+    has_held, has_missing = any(r.held for r in result.rows), any(r.n_missing for r in result.rows)
+    rows: list[tuple[Any, ...]] = [
+        (
+            r.subject,
+            *([r.held] if has_held else []),
+            r.task,
+            r.mean,
+            f"{r.n:,}",
+            f"{r.n_items:,}",
+            r.n_clusters,
+            decimals(r.design_effect, 1),
+        )
+        + (_missing(r) if has_missing else ())
         for r in result.rows
     ]
-    columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
+    columns: tuple[str, ...] = (
+        "subject",
+        *(["held"] if has_held else []),
+        "task",
+        f"mean [{level:.0%}]",
+        "attempts",
+        "items",
+        "clusters",
+        "design effect",
+    )
+    columns += ("no score", "if wrong or right") if has_missing else ()
+    cluster = result.provenance.settings["cluster"]
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
     more: list[Path] = []
     if mixed_model:
@@ -158,6 +183,13 @@ def summary(
         output.console.table("Means from one model of all scores", shown, means, caption)
         more = pooled.save(output.out) if output.out else []
     finish(result, output, "summary", "How well did each model do?", more)
+
+
+def _missing(row: SummaryRow | Difference) -> tuple[str | None, str | None]:
+    """How many attempts have no score, and the number at both ends of what they could have been."""
+    if row.lowest is None or row.highest is None:
+        return f"{row.n_missing:,}" if row.n_missing else None, None
+    return f"{row.n_missing:,}", f"{row.lowest:.3f} to {row.highest:.3f}"
 
 
 # `howsure compare`.
@@ -184,13 +216,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns whose values count as repeats, instead of being compared at equal values.", show_default=False
-        ),
-    ] = None,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     items: ItemsAre = "sampled",
     weights: Weights = "evals",
     correction: Annotated[str, typer.Option(help="For many p-values: holm or bh (Benjamini–Hochberg).")] = "holm",
@@ -199,7 +225,8 @@ def compare(
 ) -> None:
     """Differences between models, prompts or any other runs, paired by item, with tests corrected for their number.
 
-    Two folders are compared with each other: howsure compare new/ old/. Other factors that vary are compared only at equal values.
+    Two folders are compared with each other: howsure compare new/ old/. Other factors that vary are averaged over: each combination of their values that
+    both sides have counts once. Scorers are held equal.
 
     P(A > B) is the probability that the true difference is above 0. The within-item share is the share of the squared standard
     error that more repeats (epochs) would remove; the rest can be reduced only by more items. Writes compare.csv, compare.json, the charts and a
@@ -214,7 +241,6 @@ def compare(
             a,
             b,
             by=by or "all",
-            pool=words(pool),
             cluster=cluster,
             items=items,
             weights=weights,
@@ -225,6 +251,7 @@ def compare(
         )
     output.console.notes(note for note in result.provenance.notes if note not in attempts.notes)
     output.console.say(result.statement)
+    cluster = result.provenance.settings["cluster"]
     _print_differences(result, output, cluster, correction, level, items)
     if result.interactions:
         rows = [
@@ -275,7 +302,9 @@ def _read(inputs: list[str], reading: Reading, output: Output) -> Attempts:
         pl.concat([one.lazy.with_columns(pl.lit(name).alias(INPUT))]) for one, name in zip(both, names, strict=True)
     ]
     rows = pl.concat(tables, how="diagonal_relaxed").drop("attempt")
-    return Attempts(rows, notes=[note for one in both for note in one.notes])
+    made = Attempts(rows, notes=[note for one in both for note in one.notes])
+    made.count = both[0].count
+    return made
 
 
 def _print_differences(
@@ -292,6 +321,10 @@ def _print_differences(
     caption += estimands(result.pairs, together, items)
     if not has_held:
         columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
+    if any(pair.n_missing for pair in result.pairs):
+        columns = (*columns, "no score", "if wrong or right")
+        rows = [(*row, *_missing(pair)) for row, pair in zip(rows, result.pairs, strict=True)]
+        caption += f" p ({correction}) is the largest under every defensible way to count attempts without a score; --count decides it."
     output.console.table("Differences", columns, rows, caption)
 
 
@@ -349,7 +382,7 @@ def power(
     ] = 0.5,
     a: Annotated[str | None, typer.Option(help="The first of two: a model of the pilot.", show_default=False)] = None,
     b: Annotated[str | None, typer.Option(help="The second of two: a model of the pilot.", show_default=False)] = None,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     assurance: Annotated[
         float, typer.Option(min=0.5, max=0.99, help="With a pilot: confidence with which the plan reaches its power.")
     ] = 0.9,
@@ -420,7 +453,7 @@ def leaderboard(
         int | None,
         typer.Option(min=1, help="Number of items: of the benchmark, for published scores.", show_default=False),
     ] = None,
-    cluster: Cluster = "task",
+    cluster: Cluster = None,
     level: Level = 0.95,
     target: Annotated[float, typer.Option("--power", help="Power: for the number of items needed.")] = 0.8,
     replicates: Annotated[

@@ -25,8 +25,9 @@ from howsure._version import __version__
 from howsure.arguments import checked
 from howsure.charts.page import policy, style
 from howsure.errors import OptionError
+from howsure.evals.item_means import default_cluster
 from howsure.evals.item_table import viewer_address
-from howsure.evals.variants import aligned, named, pooling_notes, variants_of, varying_factors
+from howsure.evals.variants import aligned, averaged_factors, levels_of, named, variants_of, varying_factors
 from howsure.outside_text import json_text, one_line, several_lines, templates
 from howsure.safe_io import write_atomic
 from howsure.stats._arrays import check_level, normal_quantile, t_quantile
@@ -93,7 +94,7 @@ def explore(
     attempts: Attempts | Source,
     *,
     by: str | Sequence[str] = (),
-    cluster: str = "task",
+    cluster: str | None = None,
     level: float = 0.95,
     viewer: str | None = None,
     with_text: bool = False,
@@ -111,8 +112,8 @@ def explore(
     by : str or sequence of str, optional
         What is compared: model, or columns that vary within a model, such as ``"model,prompt"``. Without it, all factors that vary,
         crossed; with ``"model"``, attempts are pooled over the others, and a note says so.
-    cluster : {"task", "family", "domain"}, default "task"
-        Items of one cluster are not independent; can be changed in the page.
+    cluster : {"task", "family", "domain"}, optional
+        Items of one cluster are not independent: by default those of one family, where there are families; can be changed in the page.
     level : float, default 0.95
         Coverage of the intervals; can be changed in the page.
     viewer : str, optional
@@ -142,8 +143,10 @@ def explore(
     if isinstance(attempts, str | Path):
         path, attempts = attempts, Attempts.of(attempts)
         attempts = with_texts(attempts, [path]) if with_text else attempts
-    attempts, compared = _compared(Attempts.of(attempts), by)
+    attempts, compared, averaged = _compared(Attempts.of(attempts), by)
+    attempts = attempts.counted
     frame = attempts.frame
+    cluster = default_cluster(attempts, cluster)
     clusters = ["task", *(name for name in ("family", "domain") if name in frame.columns)]
     if cluster not in clusters:
         raise OptionError.unknown("cluster", cluster, clusters)
@@ -162,6 +165,10 @@ def explore(
     packing.add("#model", model)
     packing.add("#item", frame["#item"].to_numpy())
     _add_scores(packing, frame["score"].to_numpy())
+    cell = frame.select(pl.struct(averaged or ["#item"]).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    n_cells = int(cell.max()) + 1 if averaged else 1
+    if n_cells > 1:
+        packing.add("#cell", cell)
     if attempts.has("n"):
         packing.add("#n", frame["n"].fill_null(1).cast(pl.Float64).to_numpy())
     first = frame.unique("#item", keep="first", maintain_order=True).sort("#item")
@@ -177,6 +184,7 @@ def explore(
     content = {
         "n": int(frame["n"].fill_null(1).sum()) if attempts.has("n") else len(frame),
         "n_items": len(first),
+        "n_cells": n_cells,
         "models": [one_line(name) for name in models],
         "evals": [one_line(name) for name in evals],
         "tasks": [one_line(name) for name in first["task"]],
@@ -193,18 +201,28 @@ def explore(
     return Explorer(_page(content, title, attempts), attempts.notes)
 
 
-def _compared(attempts: Attempts, by: str | Sequence[str]) -> tuple[Attempts, str]:
-    """The attempts with what is compared as their subject, and its name; notes say what is crossed or pooled."""
+def _compared(attempts: Attempts, by: str | Sequence[str]) -> tuple[Attempts, str, list[str]]:
+    """The attempts with what is compared as their subject, its name, and the factors that are averaged over; notes say so."""
     wanted = [one.strip() for one in (by.split(",") if isinstance(by, str) else by) if one.strip()]
     factors = wanted or varying_factors(attempts)
     if factors in ([], ["subject"], ["model"]):
-        return Attempts(attempts, notes=pooling_notes(attempts)), "Model"
-    others = [name for name in varying_factors(attempts) if name not in factors and named(name) not in factors]
-    cells = variants_of(attempts, by=factors, pool=others)
+        averaged = averaged_factors(attempts)
+        return attempts.derive(attempts.lazy, *_averaged(attempts, averaged)), "Model", averaged
+    cells = variants_of(attempts, by=factors)
     paired, notes = aligned(cells.attempts)
-    frame = paired.frame.with_columns(pl.col("subject").replace(dict(cells.names)))
-    crossed = f"Compared: {cells.factor}." + ("" if wanted else " To pool over one of them, name the others with by.")
-    return Attempts(frame, notes=[*paired.notes, *cells.notes, *notes, crossed]), cells.factor.capitalize()
+    rows = paired.lazy.with_columns(pl.col("subject").replace(dict(cells.names)))
+    crossed = f"Compared: {cells.factor}." + (
+        "" if wanted else " To average over one of them, name the others with by."
+    )
+    made = paired.derive(rows, *cells.notes, *_averaged(attempts, cells.averaged), *notes, crossed)
+    return made, cells.factor.capitalize(), list(cells.averaged)
+
+
+def _averaged(attempts: Attempts, names: Sequence[str]) -> list[str]:
+    return [
+        f"Scores are averaged over {named(name)} ({', '.join(levels_of(attempts, name))}): each value that both models have counts once."
+        for name in names
+    ]
 
 
 def with_texts(attempts: Attempts, inputs: Sequence[str | Path]) -> Attempts:
@@ -226,7 +244,7 @@ def with_texts(attempts: Attempts, inputs: Sequence[str | Path]) -> Attempts:
     notes = list(attempts.notes)
     if n_without := joined["answer"].null_count():
         notes.append(f"{n_without:,} of {len(joined):,} attempts have no text in these logs.")
-    return Attempts(joined, notes=notes)
+    return attempts.derive(joined.lazy(), *notes)
 
 
 class _Packing:

@@ -281,7 +281,9 @@ const select = () => {
     tests.push((row) => fits[data.item[row]]);
   }
   const isKept = new Uint8Array(nRows);
-  const sums = new Float64Array(nModels * nItems), counts = new Float64Array(nModels * nItems);
+  const nCells = content.n_cells; // combinations of the factors that are averaged over
+  const sums = new Float64Array(nModels * nItems * nCells), counts = new Float64Array(nModels * nItems);
+  const cellCounts = nCells > 1 ? new Float64Array(nModels * nItems * nCells) : counts;
   const used = new Map(data.measures.map(({ name }) => [name, { sums: new Float64Array(nModels * nItems), counts: new Float64Array(nModels * nItems) }]));
   let n = 0;
   for (let row = 0; row < nRows; row++) {
@@ -289,8 +291,10 @@ const select = () => {
     const cell = data.model[row] * nItems + data.item[row], times = data.n ? data.n.array[row] : 1;
     isKept[row] = 1;
     n += times;
-    sums[cell] += data.score[row] * times;
+    const own = data.cell ? cell * nCells + data.cell[row] : cell;
+    sums[own] += data.score[row] * times;
     counts[cell] += times;
+    if (data.cell) cellCounts[own] += times;
     for (const { name, at } of data.measures) {
       const x = at(row), held = used.get(name);
       if (x === x) { held.sums[cell] += x * times; held.counts[cell] += times; }
@@ -300,14 +304,46 @@ const select = () => {
     for (let i = m * nItems; i < (m + 1) * nItems; i++) if (counts[i]) return true;
     return false;
   });
-  found = { isKept, sums, counts, used, n, models, clusters: new Map(), evals: new Map() };
+  found = { isKept, sums, counts, cellCounts, used, n, models, clusters: new Map(), evals: new Map() };
+  found.cells = data.cell ? sharedCells(models) : null;
   found.means = new Map(models.map((m) => [m, modelMean(m, models)]));
 };
 
-const scoreAt = (model, item) => {
-  const cell = model * content.n_items + item;
-  return found.counts[cell] ? found.sums[cell] / found.counts[cell] : NaN;
+// The cells of each eval that all of its models have; null where an eval has none, so that each model has its own.
+const sharedCells = (models) => {
+  const nItems = content.n_items, nCells = content.n_cells, shared = new Map();
+  for (const m of models) {
+    const own = new Map();
+    for (let i = 0; i < nItems; i++) {
+      for (let c = 0; c < nCells; c++) {
+        if (!found.cellCounts[(m * nItems + i) * nCells + c]) continue;
+        if (!own.has(data.eval[i])) own.set(data.eval[i], new Set());
+        own.get(data.eval[i]).add(c);
+      }
+    }
+    for (const [one, cells] of own) shared.set(one, shared.has(one) ? new Set([...shared.get(one)].filter((c) => cells.has(c))) : cells);
+  }
+  return [...shared.values()].every((cells) => cells.size) ? shared : null;
 };
+
+// The mean of the cells of an item that count for one model, or that two have; NaN where there is none.
+const cellsAt = (model, item) => {
+  const nCells = content.n_cells, first = (model * content.n_items + item) * nCells, there = [];
+  for (let c = 0; c < nCells; c++) if (found.cellCounts[first + c]) there.push(c);
+  return there;
+};
+const meanOver = (model, item, cells) => {
+  const first = (model * content.n_items + item) * content.n_cells;
+  return cells.length ? sumOf(cells, (c) => found.sums[first + c] / found.cellCounts[first + c]) / cells.length : NaN;
+};
+const scoreAt = (model, item) => {
+  const place = model * content.n_items + item;
+  if (!data.cell) return found.counts[place] ? found.sums[place] / found.counts[place] : NaN;
+  const shared = found.cells?.get(data.eval[item]);
+  return meanOver(model, item, shared ? cellsAt(model, item).filter((c) => shared.has(c)) : cellsAt(model, item));
+};
+const isTried = (model, item) => (data.cell ? scoreAt(model, item) === scoreAt(model, item) : found.counts[model * content.n_items + item] > 0);
+const cellsOfBoth = (a, b, item) => { const other = new Set(cellsAt(b, item)); return cellsAt(a, item).filter((c) => other.has(c)); };
 
 // The evals that all of these models tried; where there is one eval only, that one.
 const sharedEvals = (models) => {
@@ -368,7 +404,7 @@ const gathered = (models, wanted, valueAt) => {
 };
 
 const modelMean = (model, models) => {
-  const tried = (i) => found.counts[model * content.n_items + i] > 0;
+  const tried = (i) => isTried(model, i);
   const { values, labels, strata, excluded } = gathered(models, tried, (i) => scoreAt(model, i));
   return { ...meanOf(values, labels, strata, state.level, content.bounds), nItems: values.length, excluded };
 };
@@ -396,9 +432,12 @@ const costPerSuccess = (model) => {
 };
 
 const pairOf = (a, b) => {
-  const both = (i) => found.counts[a * content.n_items + i] > 0 && found.counts[b * content.n_items + i] > 0;
+  let both = (i) => isTried(a, i) && isTried(b, i);
+  const items_ = content.n_items, isPaired = data.cell && (found.cells || Array.from({ length: items_ }, (_, i) => i).some((i) => cellsOfBoth(a, b, i).length));
+  if (isPaired) both = (i) => cellsOfBoth(a, b, i).length > 0;
   const { values: items, labels, strata, excluded } = gathered([a, b], both, (i) => i);
-  const x = items.map((i) => scoreAt(a, i)), y = items.map((i) => scoreAt(b, i));
+  const at = (model, i) => (isPaired ? meanOver(model, i, cellsOfBoth(a, b, i)) : scoreAt(model, i));
+  const x = items.map((i) => at(a, i)), y = items.map((i) => at(b, i));
   const half = content.bounds ? (content.bounds[0] + content.bounds[1]) / 2 : NaN;
   const table = { both: 0, onlyA: 0, onlyB: 0, neither: 0 };
   const flips = [];
@@ -954,7 +993,7 @@ const start = async () => {
   data.columns = content.columns.map((told) => columnOf(buffer, told));
   const named = Object.fromEntries(data.columns.map((one) => [one.name, one]));
   const array = (name) => named[name].array;
-  Object.assign(data, { model: array("#model"), item: array("#item"), eval: array("#eval"), n: named["#n"] ?? null });
+  Object.assign(data, { model: array("#model"), item: array("#item"), eval: array("#eval"), n: named["#n"] ?? null, cell: content.n_cells > 1 ? array("#cell") : null });
   const scores = named["#score"];
   data.score = scores.array;
   if (scores.numbers) {
