@@ -44,7 +44,10 @@ def test_the_example_passes_though_single_answers_are_wrong(session):
 def test_the_run_fails_when_the_evidence_says_so(session):
     found = session(code(0.5))
     assert found.ret == 1
-    found.stdout.fnmatch_lines(["FAIL: *test_items: 0.50*; at least 0.8 is asked."])
+    found.stdout.fnmatch_lines(
+        ["FAIL: test_items: 0.50*; at least 0.8 is asked.", "  0.00 test_items[[]0]", "  and 10 more", "60 evaluated*"]
+    )
+    assert "passed" not in found.stdout.str()
 
 
 def test_where_the_data_cannot_tell_it_passes_and_says_so(session):
@@ -64,6 +67,21 @@ def test_a_saved_session_is_the_base_of_the_next(session, pytester):
     worse.stdout.fnmatch_lines(["BLOCK: e: *"])
 
 
+def test_a_test_that_was_moved_to_another_file_is_the_same_item(session, pytester):
+    assert session(code(0.9, n=200, marker="name='e'"), "--eval-save", "base.csv").ret == 0
+    pytester.makepyfile(test_moved=code(0.8, n=200, marker="name='e', base='base.csv'"))
+    moved = pytester.runpytest_subprocess(*LOADED, "-p", "no:cacheprovider", "-q", "test_moved.py")
+    assert moved.ret == 1
+    moved.stdout.fnmatch_lines(["BLOCK: e: *"])
+
+
+def test_evals_of_one_name_in_two_files_are_told_apart(session, pytester):
+    pytester.makepyfile(test_other=code(1.0))
+    found = session(code(1.0))
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(["ERROR: test_items: several files have tests of this name*"])
+
+
 def test_what_is_no_assertion_stays_an_error_and_unmarked_tests_stay_tests(session):
     found = session(
         """
@@ -77,7 +95,8 @@ def test_plain():
 """
     )
     assert found.ret == 1
-    found.assert_outcomes(passed=19, failed=2)
+    found.assert_outcomes(failed=2)
+    found.stdout.fnmatch_lines(["*19 evaluated*"])
 
 
 def test_graded_scores_are_recorded(session):

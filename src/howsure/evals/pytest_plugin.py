@@ -8,7 +8,8 @@ score. A single wrong answer does not fail. At the end of the session each eval 
     def test_arithmetic(question): ...
 
 ``at_least``: the run fails if the one-sided 95 % upper limit of the mean is below it. ``base``: a file that ``--eval-save`` wrote; the run fails
-if `howsure.gate` says block. Where the data cannot tell, the run passes and the summary says so (``--eval-cannot-tell fail`` changes that).
+if `howsure.gate` says block. Where the data cannot tell, the run passes and the summary says so (``--eval-cannot-tell fail`` changes that). Items are
+named by test and parameters, without the file, so that a test may be moved; marked tests are counted as "evaluated", not as passed.
 The items may run on several processes (pytest-xdist): they are judged together, where their reports arrive.
 """
 
@@ -25,6 +26,7 @@ __all__: list[str] = []
 
 _KEY = "howsure"
 _REPEAT = "howsure_repeat"
+_MOST_LISTED = 20
 _OPTIONS = {"name", "at_least", "base", "margin", "repeats"}
 
 
@@ -77,18 +79,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     given = dict(item.user_properties).get("score")
     score = float(given) if given is not None else float(not is_wrong)  # type: ignore[arg-type]
     params = getattr(getattr(item, "callspec", None), "params", {})
-    task = (
-        item.nodeid.replace(f"repeat{params[_REPEAT]}", "").replace("[-", "[").replace("-]", "]").replace("[]", "")
-        if _REPEAT in params
-        else item.nodeid
-    )
-    name = marker.kwargs.get("name") or item.nodeid.partition("[")[0]
-    row = {"eval": name, "task": task, "score": score, "seconds": report.duration}
+    file, _, task = item.nodeid.partition("::")
+    if _REPEAT in params:
+        task = task.replace(f"repeat{params[_REPEAT]}", "").replace("[-", "[").replace("-]", "]").replace("[]", "")
+    name = marker.kwargs.get("name") or task.partition("[")[0]
+    row = {"eval": name, "task": task, "score": score, "seconds": report.duration, "file": file}
     report.user_properties.append(
         (_KEY, json.dumps(row | {"options": {k: str(v) if k == "base" else v for k, v in marker.kwargs.items()}}))
     )
     report.outcome, report.longrepr = "passed", None
     return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count an item of an eval as evaluated: whether it passed is decided over all items."""
+    if report.when == "call" and any(key == _KEY for key, _ in report.user_properties):
+        return "evaluated", "e", "EVALUATED"
+    return None
 
 
 class _Judge:
@@ -142,10 +149,13 @@ class _Judge:
 
     def _judged(self, name: str, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
         """The verdicts on one eval."""
+        from howsure.errors import InputError
         from howsure.evals.gating import gate
         from howsure.evals.summaries import summary
         from howsure.tables import Attempts
 
+        if len(files := sorted({row["file"] for row in rows})) > 1 and not rows[0]["options"].get("name"):
+            raise InputError(f"several files have tests of this name ({', '.join(files[:3])}). Give each eval a name.")
         options, attempts = rows[0]["options"], Attempts(self._frame(rows))
         mean = summary(attempts, level=0.9).rows[0].mean  # its ends are one-sided limits of 95 %
         told = f"{name}: {mean} over {len({row['task'] for row in rows})} items, {len(rows)} attempts"
@@ -154,22 +164,30 @@ class _Judge:
             is_below = mean.high is not None and mean.high < least
             is_above = mean.low is not None and mean.low >= least
             verdict = "fail" if is_below else "pass" if is_above else "cannot tell"
-            found.append((verdict, f"{told}; at least {least:g} is asked."))
+            found.append((verdict, f"{told}; at least {least:g} is asked.{_lowest(rows) if is_below else ''}"))
         if base := options.get("base"):
             where = Path(base) if Path(base).is_absolute() else self.config.rootpath / base
             import polars as pl
 
             before = Attempts(where)
-            kept = (
-                Attempts(before.lazy.filter(pl.col("domain") == name), notes=before.notes)
-                if before.has("domain")
-                else before
-            )
+            kept = before.derive(before.lazy.filter(pl.col("domain") == name)) if before.has("domain") else before
             decision = gate(kept, attempts, margin=options.get("margin", 0.02))
             found.append(
                 (
                     decision.verdict,
-                    f"{name}: {decision.rows[0].difference.against(-decision.rows[0].margin)} against {base}. {decision.sentence}",
+                    f"{name}: {decision.rows[0].difference.against(-decision.rows[0].margin)} against {base}. {decision.sentence}"
+                    + (_lowest(rows) if decision.verdict == "block" else ""),
                 )
             )
         return found or [("pass", told + ".")]
+
+
+def _lowest(rows: list[dict[str, Any]]) -> str:
+    """The items with the lowest mean scores, one per line."""
+    scores: dict[str, list[float]] = {}
+    for row in rows:
+        scores.setdefault(row["task"], []).append(row["score"])
+    means = sorted((sum(own) / len(own), task) for task, own in scores.items())
+    failing = [one for one in means if one[0] < 1]
+    more = f"\n  and {len(failing) - _MOST_LISTED:,} more" if len(failing) > _MOST_LISTED else ""
+    return "".join(f"\n  {mean:.2f} {task}" for mean, task in failing[:_MOST_LISTED]) + more
