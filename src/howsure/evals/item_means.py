@@ -50,6 +50,7 @@ WEIGHTS = ("evals", "items")
 _NONE = "(none)"
 _MOST_NAMED = 4
 _FEW_FAMILIES = 5
+_SKEWED = 0.3  # skewness of a mean, which few means of scores with short tails have
 
 
 @dataclass(frozen=True)
@@ -363,6 +364,18 @@ class Items:
         else:
             found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level, bounds=self.bounds)
         return replace(found, se_independent=_se_independent(own, self.weights))
+
+    def notes_of_skewness(self, level: float) -> list[str]:
+        """What to say where scores without bounds are so skewed that intervals are too short."""
+        if self.bounds is not None or self.cluster == "none":
+            return []
+        skewed = [name for name in self.subjects if abs(self.mean_of(name, level).skewness) > _SKEWED]
+        if not skewed:
+            return []
+        return [
+            f"{self.label}: a few large scores dominate the mean of {_some(skewed)}. The interval is corrected for skewness, but with scores like these it contains "
+            "the true mean less often than stated (see 'mean without bounds' in howsure coverage). Add items, or compare shares above a threshold."
+        ]
 
     def mean_of_pair(self, shared: pl.DataFrame, end: str, level: float) -> Estimate:
         """The mean of one side over `paired` items; ``end`` is that of its columns."""

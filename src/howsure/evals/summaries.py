@@ -193,7 +193,9 @@ def summary(
         ways = Ways(part, by, **options)
         for group in ways.main:
             notes += (
-                [*group.notes, *group.notes_of_clusters(level)] if group.label == ALL or by in (None, "domain") else []
+                [*group.notes, *group.notes_of_clusters(level), *group.notes_of_skewness(level)]
+                if group.label == ALL or by in (None, "domain")
+                else []
             )
             for subject in group.subjects:
                 row = replace(_row(group, subject, level), held=held)

@@ -19,6 +19,8 @@ __all__ = [
     "cluster_sums",
     "codes",
     "finite",
+    "hall_quantile",
+    "hall_statistic",
     "normal_quantile",
     "t_quantile",
 ]
@@ -92,3 +94,18 @@ def t_quantile(level: float, df: float) -> float:
     """How many standard errors a two-sided t interval reaches."""
     check_level(level)
     return float(stdtrit(df, (1 + level) / 2))
+
+
+def hall_statistic(t: Any, skewness: Any) -> Any:
+    r"""A t statistic corrected for skewness: :math:`T + \tfrac{\gamma}{3}T^2 + \tfrac{\gamma^2}{27}T^3 + \tfrac{\gamma}{6}` (Hall 1992).
+
+    ``skewness`` is that of the mean: the skewness of the observations divided by the root of their number.
+    """
+    return t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
+
+
+def hall_quantile(quantile: Any, skewness: Any) -> Any:
+    """The inverse of `hall_statistic`: how many standard errors below the estimate a limit lies."""
+    is_skew = np.abs(skewness) > 1e-6
+    by = np.where(is_skew, skewness, 1.0)
+    return np.where(is_skew, 3 / by * (np.cbrt(1 + by * (quantile - by / 6)) - 1), quantile)

@@ -118,6 +118,11 @@ def _binary_t(rng: np.random.Generator, level: float, *, n: int, accuracy: float
     ), accuracy
 
 
+def _skewed(rng: np.random.Generator, level: float, *, n: int, sigma: float) -> tuple[Estimate, float]:
+    """Lognormal scores without bounds, such as seconds and costs."""
+    return mean(rng.lognormal(0, sigma, n), level=level, bounds=None).estimate, math.exp(sigma**2 / 2)
+
+
 def _exact(rng: np.random.Generator, level: float, *, n: int, accuracy: float) -> tuple[Estimate, float]:
     return clopper_pearson(int(rng.binomial(n, accuracy)), n, level), accuracy
 
@@ -250,6 +255,9 @@ _CASES: list[Case] = [
     ("mean of 0/1 (t): avoid", "30 items, accuracy 0.95", partial(_binary_t, n=30, accuracy=0.95)),
     ("proportion (Clopper–Pearson)", "10 items, accuracy 0.8", partial(_exact, n=10, accuracy=0.8)),
     ("mean of graded scores", "10 items", partial(_graded, n=10)),
+    ("mean without bounds (t, Hall)", "30 items, lognormal, σ = 1", partial(_skewed, n=30, sigma=1.0)),
+    ("mean without bounds (t, Hall)", "200 items, lognormal, σ = 1.5", partial(_skewed, n=200, sigma=1.5)),
+    ("few heavy-tailed scores (t, Hall): avoid", "10 items, lognormal, σ = 1.5", partial(_skewed, n=10, sigma=1.5)),
     ("clustered mean", "5 clusters of 10, correlation 0.3", partial(_clustered, n=5, correlation=0.3)),
     ("clustered mean", "50 clusters of 10, correlation 0.3", partial(_clustered, n=50, correlation=0.3)),
     (

@@ -11,7 +11,18 @@ from scipy.special import betaincinv, gammaincinv, stdtr, stdtrit
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, aligned, check_level, cluster_sums, codes, finite, normal_quantile, t_quantile
+from howsure.stats._arrays import (
+    Floats,
+    aligned,
+    check_level,
+    cluster_sums,
+    codes,
+    finite,
+    hall_quantile,
+    hall_statistic,
+    normal_quantile,
+    t_quantile,
+)
 
 __all__ = [
     "Bounds",
@@ -40,7 +51,8 @@ class Mean:
 
     ``se`` is the standard error over clusters, ``df`` its degrees of freedom: effective clusters − 1. ``n`` counts
     observations. ``se_independent`` is the standard error if all observations were independent. ``p_positive`` is the probability
-    that the true value is above 0, by the distribution that gives the interval of a difference.
+    that the true value is above 0, by the distribution that gives the interval of a difference. ``skewness`` is that of the mean, where scores have no
+    bounds: that of the clusters divided by the root of their number.
     """
 
     estimate: Estimate
@@ -50,6 +62,7 @@ class Mean:
     df: float | None
     se_independent: float | None = None
     p_positive: float | None = None
+    skewness: float = 0.0
 
     @property
     def design_effect(self) -> float | None:
@@ -92,7 +105,15 @@ def clustered_mean(
         return _too_few(sample, level)
     ends = _free(sample, level) if bounds is None else _bounded(sample, level, bounds)
     independent = None if squares is None else _se_independent(sample, finite(squares, "squares"))
-    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(counts), sample.df, independent)
+    return Mean(
+        _estimate(sample.value, ends, level),
+        sample.se,
+        sample.n,
+        len(counts),
+        sample.df,
+        independent,
+        skewness=sample.skewness,
+    )
 
 
 def mean(
@@ -130,7 +151,14 @@ def mean(
     if sample.lack:
         return _too_few(sample, level)
     ends = _free(sample, level) if bounds is None else _bounded(sample, level, bounds)
-    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(sample.counts), sample.df)
+    return Mean(
+        _estimate(sample.value, ends, level),
+        sample.se,
+        sample.n,
+        len(sample.counts),
+        sample.df,
+        skewness=sample.skewness,
+    )
 
 
 def share(is_hit: ArrayLike, clusters: Any = None, *, is_exact: bool = False, level: float = 0.95) -> Estimate:
@@ -154,7 +182,7 @@ def paired_difference(
     level: float = 0.95,
     bounds: Bounds = (0.0, 1.0),
 ) -> Mean:
-    """The mean of a − b over pairs, with a t interval over clusters, cut at what ``bounds`` of the scores allow.
+    """The mean of a − b over pairs, with a t interval over clusters, cut at what ``bounds`` of the scores allow; without bounds, corrected for skewness.
 
     With ``strata`` it is the mean of the strata's mean differences, each counting once, with the variances described in `mean`.
     Where all clusters differ by the same d, the spread is 0 but the true value need not be d: a cluster that differs otherwise
@@ -170,8 +198,11 @@ def paired_difference(
     if sample.lack:
         return _too_few(sample, level)
     ends = _free(sample, level) if width is None else _bounded_difference(sample, level, width)
-    estimate, p_positive = _estimate(sample.value, ends, level), _p_positive(sample.value, *sample.spread)
-    return Mean(estimate, sample.se, sample.n, len(sample.counts), sample.df, p_positive=p_positive)
+    p_positive = _p_positive(sample.value, *sample.spread, sample.skewness)
+    estimate = _estimate(sample.value, ends, level)
+    return Mean(
+        estimate, sample.se, sample.n, len(sample.counts), sample.df, p_positive=p_positive, skewness=sample.skewness
+    )
 
 
 def unpaired_difference(
@@ -205,11 +236,12 @@ def unpaired_difference(
         return _too_few_to_compare(first, second, level)
     value, (se, df) = first.value - second.value, _joined((first.se, first.df), (second.se, second.df))
     spread = _joined(first.spread, second.spread)
-    ends = _around(value, *spread, level)
+    skewness = _skewness(np.concatenate([first.pulls, -second.pulls])) if bounds is None and se else 0.0
+    ends = _around(value, *spread, level, skewness)
     if bounds is not None:
         is_smooth = first.smooth or second.smooth
         ends = _cut(ends, bounds[1] - bounds[0]) if is_smooth and ends else _hybrid(first, second, level, bounds)
-    n_clusters, p_positive = len(first.counts) + len(second.counts), _p_positive(value, *spread)
+    n_clusters, p_positive = len(first.counts) + len(second.counts), _p_positive(value, *spread, skewness)
     return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)
 
 
@@ -232,7 +264,7 @@ def shared_difference(
     """
     check_level(level)
     a, b = finite(a, "a"), finite(b, "b")
-    n_shared, r = _correlation(a, b, clusters_a, clusters_b)
+    n_shared, r, pulls = _correlation(a, b, clusters_a, clusters_b)
     if not n_shared:
         return unpaired_difference(a, b, clusters_a, clusters_b, level=level, bounds=bounds)
     _check_within(a, bounds, "a")
@@ -242,13 +274,14 @@ def shared_difference(
         return _too_few_to_compare(first, second, level)
     value, df = first.value - second.value, min(first.df, second.df)
     se = float(np.sqrt(max(first.se**2 + second.se**2 - 2 * r * first.se * second.se, 0.0)))
+    skewness = _skewness(pulls) if bounds is None and se else 0.0
     ends = (
-        _around(value, se, df, level)
+        _around(value, se, df, level, skewness)
         if bounds is None
         else _hybrid(first, second, level, bounds, r * (1 - 1 / n_shared))
     )
     n_clusters = len(first.counts) + len(second.counts) - n_shared
-    p_positive = _p_positive(value, se, df)
+    p_positive = _p_positive(value, se, df, skewness)
     return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)
 
 
@@ -307,6 +340,7 @@ class _Sample:
     df: float
     lack: str = ""
     smooth: _Smooth | None = None
+    skewness: float = 0.0
 
     @classmethod
     def of(cls, totals: Floats, counts: Floats, *, is_bounded: bool) -> _Sample:
@@ -319,9 +353,11 @@ class _Sample:
         # sums of equal scores differ by rounding: such a spread is none
         is_spread = se > 1e-13 * np.abs(totals / counts).max()
         df = max(n**2 / (counts**2).sum() - 1, 1.0)
+        pulls = totals - counts * value
         if is_spread and is_bounded:
-            df = min(df, _df_of_spread(totals - counts * value))
-        return cls(totals, counts, float(value), float(se) if is_spread else 0.0, float(df))
+            df = min(df, _df_of_spread(pulls))
+        skewness = _skewness(pulls) if is_spread and not is_bounded else 0.0
+        return cls(totals, counts, float(value), float(se) if is_spread else 0.0, float(df), skewness=skewness)
 
     @classmethod
     def of_values(
@@ -356,12 +392,13 @@ class _Sample:
         df_stratum = np.bincount(cell_stratum, size) ** 2 / np.bincount(cell_stratum, size**2) - 1
         variance = np.bincount(cell_stratum, np.bincount(cell_of, pull) ** 2)
         if se <= 1e-13 * np.abs(values).max():
-            plain = replace(plain, se=0.0)
+            plain = replace(plain, se=0.0, skewness=0.0)
             joint = float((counts**2).sum() / (size**2).sum())
         else:
             df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
             df = df if bounds is None else min(df, _df_of_spread(np.bincount(cluster, pull).astype(np.float64)))
-            plain = replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)))
+            skewness = _skewness(np.bincount(cluster, pull).astype(np.float64)) if bounds is None else 0.0
+            plain = replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)), skewness=skewness)
             joint = (se * n) ** 2 / float(variance.sum())
         if bounds is None:
             return plain
@@ -390,6 +427,16 @@ class _Sample:
     @property
     def n(self) -> int:
         return round(float(self.counts.sum()))
+
+    @property
+    def pulls(self) -> Floats:
+        """What each cluster adds to the difference of the mean from its value."""
+        return (self.totals - self.counts * self.value) / self.counts.sum()
+
+
+def _skewness(deviations: Floats) -> float:
+    """Skewness of the sum of deviations: theirs, divided by the root of their number."""
+    return float((deviations**3).sum() / (deviations**2).sum() ** 1.5)
 
 
 def _df_of_spread(deviations: Floats) -> float:
@@ -447,13 +494,15 @@ def _estimate(value: float, ends: _Ends | None, level: float) -> Estimate:
 
 
 def _free(sample: _Sample, level: float) -> _Ends | None:
-    return _around(sample.value, sample.se, sample.df, level)
+    """Student's limits corrected for skewness; nothing where there is no spread."""
+    return _around(sample.value, sample.se, sample.df, level, sample.skewness)
 
 
-def _around(value: float, se: float, df: float, level: float) -> _Ends | None:
-    """Value ± t standard errors; nothing where there is no spread."""
-    reach = t_quantile(level, df) * se
-    return (value - reach, value + reach) if se else None
+def _around(value: float, se: float, df: float, level: float, skewness: float = 0.0) -> _Ends | None:
+    """Value ± t standard errors, corrected for skewness; nothing where there is no spread."""
+    quantile = t_quantile(level, df)
+    low, high = (value - se * float(hall_quantile(end, skewness)) for end in (quantile, -quantile))
+    return (min(low, value), max(high, value)) if se else None
 
 
 def _bounded(sample: _Sample, level: float, bounds: tuple[float, float]) -> _Ends:
@@ -504,11 +553,11 @@ def _cut(ends: _Ends, width: float) -> _Ends:
     return max(ends[0], -width), min(ends[1], width)
 
 
-def _p_positive(value: float, se: float, df: float) -> float | None:
-    """Probability that the true value is above 0, by the t distribution around the estimate."""
+def _p_positive(value: float, se: float, df: float, skewness: float = 0.0) -> float | None:
+    """Probability that the true value is above 0, by the distribution that gives the interval."""
     if not se:
         return None if value else 0.5
-    return float(stdtr(df, value / se))
+    return float(stdtr(df, hall_statistic(value / se, skewness)))
 
 
 def _joined(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
@@ -530,17 +579,18 @@ def _hybrid(
     return a - b - joined(a - low_a, high_b - b), a - b + joined(high_a - a, b - low_b)
 
 
-def _correlation(a: Floats, b: Floats, clusters_a: Any, clusters_b: Any) -> tuple[int, float]:
-    """How many clusters both sides have, and the correlation of their means."""
+def _correlation(a: Floats, b: Floats, clusters_a: Any, clusters_b: Any) -> tuple[int, float, Floats]:
+    """How many clusters both sides have, the correlation of their means, and what each cluster adds to the difference."""
     labels = codes([*clusters_a, *clusters_b], "clusters")
     of_a, of_b = labels[: len(a)], labels[len(a) :]
     if len(of_b) != len(b) or not len(a) or not len(b):
-        return 0, 0.0
+        return 0, 0.0, np.empty(0)
     n_clusters = int(labels.max()) + 1
     u, v = (np.bincount(of, x - x.mean(), n_clusters) for of, x in ((of_a, a), (of_b, b)))
     squares = float((u**2).sum() * (v**2).sum())
     n_shared = len(np.intersect1d(of_a, of_b))
-    return n_shared, float((u * v).sum()) / np.sqrt(squares) if squares > 0 else 0.0
+    r = float((u * v).sum()) / np.sqrt(squares) if squares > 0 else 0.0
+    return n_shared, r, u / len(a) - v / len(b)
 
 
 # Intervals for a share of successes.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, ndtr, stdtr, stdtrit
 
-from howsure.stats._arrays import Floats
+from howsure.stats._arrays import Floats, hall_quantile, hall_statistic
 
 __all__ = ["FEW_FLIPS", "Flips", "Smoothed"]
 
@@ -145,12 +145,12 @@ class Smoothed:
 
     def low(self, level: float) -> Floats:
         """The one-sided lower limit."""
-        limit = self.value - self.se * self._from_t(stdtrit(self.df, level))
+        limit = self.value - self.se * hall_quantile(stdtrit(self.df, level), self.skewness)
         return limit if self.losses is None else np.minimum(limit, self.losses.low(level))
 
     def high(self, level: float) -> Floats:
         """The one-sided upper limit."""
-        limit = self.value - self.se * self._from_t(stdtrit(self.df, 1 - level))
+        limit = self.value - self.se * hall_quantile(stdtrit(self.df, 1 - level), self.skewness)
         return limit if self.gains is None else np.maximum(limit, -self.gains.low(level))
 
     def p_below(self, threshold: float) -> Floats:
@@ -166,15 +166,7 @@ class Smoothed:
     def _statistic(self, threshold: float) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num((self.value - threshold) / self.se, nan=0.0, posinf=1e6, neginf=-1e6)
-        skewness = self.skewness
-        return t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
-
-    def _from_t(self, quantile: Floats) -> Floats:
-        """The inverse of Hall's transformation."""
-        is_skew = np.abs(self.skewness) > 1e-6
-        skewness = np.where(is_skew, self.skewness, 1.0)
-        root = np.cbrt(1 + skewness * (quantile - skewness / 6)) - 1
-        return np.where(is_skew, 3 / skewness * root, quantile)
+        return hall_statistic(t, self.skewness)
 
 
 @dataclass(frozen=True)

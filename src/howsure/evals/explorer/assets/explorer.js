@@ -109,6 +109,11 @@ const dfOfSpread = (deviations) => {
   return 2 * (deviations.length - 1) / Math.max(kurtosis - 1, 1e-9) + 2;
 };
 
+const skewnessOf = (pulls) => sumOf(pulls, (p) => p ** 3) / sumOf(pulls, (p) => p * p) ** 1.5;
+// Hall's (1992) correction of a t statistic for skewness, and its inverse.
+const hallStatistic = (t, g) => t + g * t ** 2 / 3 + g ** 2 * t ** 3 / 27 + g / 6;
+const hallQuantile = (q, g) => (Math.abs(g) > 1e-6 ? 3 / g * (Math.cbrt(1 + g * (q - g / 6)) - 1) : q);
+
 const plainSample = (totals, counts, isBounded) => {
   const n = sum(counts), g = counts.length;
   if (g < 2) {
@@ -121,7 +126,8 @@ const plainSample = (totals, counts, isBounded) => {
   const isSpread = se > 1e-13 * largest(totals.map((t, c) => Math.abs(t / counts[c])));
   let df = Math.max(n ** 2 / sumOf(counts, (c) => c * c) - 1, 1);
   if (isSpread && isBounded) df = Math.min(df, dfOfSpread(deviations));
-  return { totals, counts, value, se: isSpread ? se : 0, df, lack: "" };
+  const skewness = isSpread && !isBounded ? skewnessOf(deviations) : 0;
+  return { totals, counts, value, se: isSpread ? se : 0, df, lack: "", skewness };
 };
 
 const sampleOf = (values, clusterLabels, stratumLabels, bounds) => {
@@ -158,11 +164,13 @@ const sampleOf = (values, clusterLabels, stratumLabels, bounds) => {
   let joint;
   if (se <= 1e-13 * widest) {
     plain.se = 0;
+    plain.skewness = 0;
     joint = sumOf(counts, (c) => c * c) / sumOf(size, (c) => c * c);
   } else {
     let df = sum(variance) ** 2 / sumOf(variance, (v, s) => v ** 2 / Math.max(dfStratum[s], 1));
     if (bounds) df = Math.min(df, dfOfSpread(pulls));
     plain.se = se;
+    if (!bounds) plain.skewness = skewnessOf(pulls);
     plain.df = Math.max(Math.min(df, plain.df), 1);
     joint = (se * n) ** 2 / sum(variance);
   }
@@ -222,8 +230,10 @@ const estimate = (sample, ends) => {
 
 const around = (sample, level) => {
   const { se, df } = sample.smooth ?? sample;
-  const reach = se ? tQuantile(level, df) * se : 0;
-  return se ? [sample.value - reach, sample.value + reach] : null;
+  if (!se) return null;
+  const quantile = tQuantile(level, df), skewness = sample.skewness ?? 0;
+  const [low, high] = [quantile, -quantile].map((q) => sample.value - se * hallQuantile(q, skewness));
+  return [Math.min(low, sample.value), Math.max(high, sample.value)];
 };
 
 const meanOf = (values, clusters, strata, level, bounds) => {
@@ -242,7 +252,7 @@ const pairedDifference = (a, b, clusters, strata, level, bounds) => {
     ends = [sample.value - unseen * (sample.value + width), sample.value + unseen * (width - sample.value)];
   }
   const { se, df } = sample.smooth ?? sample;
-  const pGreater = se ? tBelow(sample.value / se, df) : sample.value ? null : 0.5;
+  const pGreater = se ? tBelow(hallStatistic(sample.value / se, sample.skewness ?? 0), df) : sample.value ? null : 0.5;
   return { ...estimate(sample, ends), pGreater };
 };
 
