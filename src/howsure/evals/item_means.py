@@ -36,6 +36,7 @@ __all__ = [
     "Noise",
     "Ways",
     "default_cluster",
+    "grouping_notes",
     "groups_of",
     "item_weights",
     "items_of",
@@ -50,6 +51,7 @@ WEIGHTS = ("evals", "items")
 _NONE = "(none)"
 _MOST_NAMED = 4
 _FEW_FAMILIES = 5
+_LARGE_EFFECT = 1.25  # of a column that groups items: a design effect above it is said
 _SKEWED = 0.3  # skewness of a mean, which few means of scores with short tails have
 
 
@@ -618,6 +620,49 @@ def _end_of_scale(attempts: Attempts, frame: pl.DataFrame, rule: str) -> float |
         bool(one.any()) for one in (frame["is_free"], frame["is_lower"], ~frame["is_lower"])
     )
     return None if is_free or (is_lower and is_higher) else float(is_lower != (rule == "right"))
+
+
+def grouping_notes(attempts: Attempts, groups: Sequence[Items]) -> list[str]:
+    """Columns that group items which resemble each other, although each item is taken as independent.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The attempts.
+    groups : sequence of Items
+        Their items, clustered by task.
+    """
+    schema = attempts.lazy.collect_schema()
+    candidates = [name for name in attempts.config if not schema[name].is_nested() and not schema[name].is_float()]
+    if not candidates or not groups or groups[0].cluster != "task":
+        return []
+    domain = pl.col("domain").fill_null(_NONE) if attempts.has("domain") else pl.lit("")
+    rows = attempts.lazy.group_by(domain.alias("eval"), "task").agg(
+        *(pl.col(name).n_unique().alias(f"#{name}") for name in candidates),
+        *(pl.col(name).first() for name in candidates),
+    )
+    labels = rows.collect(engine="streaming")
+    notes = []
+    for name in candidates:
+        of_task = labels.select("eval", "task", pl.col(name).cast(pl.String).alias("cluster")).drop_nulls()
+        if (labels[f"#{name}"] > 1).any() or not 1 < of_task["cluster"].n_unique() <= len(of_task) / 2:
+            continue
+        effects = []
+        for group in groups:
+            grouped = group.frame.drop("cluster").join(of_task, on=["eval", "task"], how="inner")
+            if grouped["cluster"].n_unique() < _FEW_FAMILIES:
+                continue
+            for (_,), own in grouped.group_by("subject"):
+                values = own["mean"].to_numpy()
+                found = mean(values, own["cluster"].to_numpy(), bounds=None)
+                alone = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
+                effects += [found.se**2 / alone] if found.se and alone else []
+        if effects and (effect := float(np.median(effects))) > _LARGE_EFFECT:
+            notes.append(
+                f"Items with the same {name} resemble each other: the variance of a mean is {effect:.2g} times as large as the intervals assume. "
+                f"If these items belong together, read {name} as the family (map family={name})."
+            )
+    return notes
 
 
 def groups_of(attempts: Attempts, by: str | None) -> list[str]:

@@ -422,6 +422,7 @@ def overview(
                 raise
             advice = "Let two models try the same eval, or name logs that share one: howsure overview OLD NEW."
             alone.append(LogWarning(kind="nothing to compare", text=str(error), advice=advice))
+    notes += [note for note in means.provenance.notes if note not in (*notes, *attempts.notes)]
     claims = claims_of(comparison, level, power)
     warnings = [
         *alone,

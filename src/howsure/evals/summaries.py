@@ -11,7 +11,7 @@ import polars as pl
 from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.evals.item_means import ALL, GROUPS, Items, Ways, default_cluster, groups_of, items_of
+from howsure.evals.item_means import ALL, GROUPS, Items, Ways, default_cluster, grouping_notes, groups_of, items_of
 from howsure.evals.variants import averaged_factors, by_scorer, one_scorer
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import normal_quantile
@@ -191,6 +191,7 @@ def summary(
     }
     for held, part in by_scorer(attempts):
         ways = Ways(part, by, **options)
+        notes += grouping_notes(part, ways.main)
         for group in ways.main:
             notes += (
                 [*group.notes, *group.notes_of_clusters(level), *group.notes_of_skewness(level)]
