@@ -603,7 +603,7 @@ def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> 
                 )
                 is_single = shared["eval"].n_unique() == 1
                 p = (
-                    sign_flip(first - second - third + fourth, clusters, seed=seed).p
+                    sign_flip(first - second - third + fourth, clusters).p
                     if is_single and len(shared) > 1
                     else _two_sided(mean.p_positive)
                 )
@@ -695,7 +695,7 @@ def paired_test(items: Items, shared: pl.DataFrame, mean: Mean, seed: int) -> tu
     is_single = (shared["n"] == 1).all() and (shared["n_b"] == 1).all() and shared["cluster"].n_unique() == len(shared)
     if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():
         return mcnemar(int(np.sum(difference > 0)), int(np.sum(difference < 0))).p, "McNemar"
-    return sign_flip(difference, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
+    return sign_flip(difference, shared["cluster"].to_numpy()).p, "sign flip"
 
 
 _RESOLVED = 0.005  # 10,000 random splits give no smaller p-value that a correction for many comparisons could use

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from itertools import permutations
+from functools import reduce
+from itertools import permutations, product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Floats, aligned, cluster_sums, finite
 from howsure.stats.components import ratings
 
-__all__ = ["OrderTest", "TestResult", "jonckheere", "mcnemar", "page", "permutation", "sign_flip"]
+__all__ = ["OrderTest", "TestResult", "jonckheere", "mcnemar", "page", "permutation", "sign_flip", "sign_flips"]
 
-_BLOCK = 2_000_000  # signs held in memory at a time
-_FEW = 100  # with fewer extreme draws a p-value has a relative error above 10 %
+_MOST_ENUMERATED = 24  # clusters whose flips are all counted
+_MOST_DOMINANT = 8
+_DOMINANT = 0.08  # share of the squares of the rest from which a cluster makes the distribution of flips bimodal
 
 
 @dataclass(frozen=True)
@@ -34,24 +35,46 @@ class TestResult:
     method: str
 
 
-def sign_flip(differences: ArrayLike, clusters: Any = None, *, n: int = 10_000, seed: int = 0) -> TestResult:
-    """Whether paired differences have mean 0: how often flipping the signs of whole clusters gives a mean as far from 0.
+def sign_flip(differences: ArrayLike, clusters: Any = None) -> TestResult:
+    """Whether paired differences have mean 0: the share of all flips of the signs of whole clusters that give a mean as far from 0.
 
-    Assumes that under the null a cluster's differences are as likely as their opposite. All 2^G flips are tried when they are
-    at most ``n``; otherwise ``n`` random ones, and p = (1 + as extreme) / (1 + n). Where fewer than 100 of these are as extreme, ``n``
-    flips are drawn that favour extreme means, and weighted by how likely they are without favour (importance sampling with an exponential
-    tilt): so p has a relative error of a few per cent however small it is, and a correction for many comparisons can use it.
+    Assumes that under the null a cluster's differences are as likely as their opposite. See `sign_flips` for how the share is computed.
     ``statistic`` is the mean difference, ``n`` of the result the number of clusters.
     """
-    _check_draws(n)
     values = finite(differences, "differences")
     _check_some(values)
     sums, _ = cluster_sums(values, clusters)
-    moving = sums[sums != 0]
-    is_exact = len(moving) <= math.log2(n)
-    p = _exact_flips(moving) if is_exact else _random_flips(moving, n, seed)
-    method = "sign flips, all" if is_exact else f"sign flips, {n:,} at random"
-    return TestResult(p, float(values.mean()), len(sums), method)
+    method = "sign flips, all" if np.count_nonzero(sums) <= _MOST_ENUMERATED else "sign flips, saddlepoint"
+    return TestResult(float(sign_flips(sums[:, None])[0]), float(values.mean()), len(sums), method)
+
+
+def sign_flips(sums: Floats) -> Floats:
+    r"""The p-value of `sign_flip` for each column of sums over clusters, one row per cluster.
+
+    With at most 24 sums that are not 0, all 2^G flips are counted. With more, the tail of their distribution is that of Lugannani and Rice
+    (1980), from the cumulants of the flips, with Daniels's (1987) correction where the sums lie on a lattice:
+
+    .. math:: P(S \ge s) \approx 1 - \Phi(w) + \phi(w)\Big(\frac{1}{u} - \frac{1}{w}\Big), \qquad
+              K(t) = \sum_c \log\cosh(t d_c), \quad K'(t) = s, \quad w = \sqrt{2(ts - K(t))}, \quad u = t\sqrt{K''(t)}
+
+    averaged over the signs of clusters so large that they dominate the rest. Against a count of all flips of 25 to 28 clusters the error is below 2 % of p
+    where p is above 0.0001, and below a factor of 2 where nearly all clusters have one sign.
+
+    Parameters
+    ----------
+    sums : array, shape (G, P)
+        The sum of the differences of each cluster, one column per test.
+    """
+    sizes = np.sort(np.abs(sums), axis=0)[::-1]
+    observed = np.abs(sums.sum(axis=0))
+    n_moving = (sizes > 0).sum(axis=0)
+    p = np.ones(sums.shape[1])
+    few = n_moving <= _MOST_ENUMERATED
+    for column in np.flatnonzero(few & (n_moving > 0)):
+        p[column] = _exact_flips(sizes[: n_moving[column], column], float(observed[column]))
+    if not few.all():
+        p[~few] = _saddlepoint_flips(sizes[:, ~few], observed[~few])
+    return p
 
 
 def permutation(a: ArrayLike, b: ArrayLike, *, n: int = 10_000, seed: int = 0) -> TestResult:
@@ -106,67 +129,82 @@ def _check_some(values: Floats) -> None:
         raise InputError("No observation to test. Give at least 1 on each side.")
 
 
-def _exact_flips(sums: Floats) -> float:
-    number = np.arange(2 ** len(sums))[:, None]
-    signs = 1.0 - 2.0 * (number >> np.arange(len(sums)) & 1)
-    return float(_is_extreme(signs @ sums, sums).mean())
+def _exact_flips(sizes: Floats, observed: float) -> float:
+    """The share of all flips whose sum is as far from 0: each flip of one half of the clusters with each of the other."""
+    limit = observed - 1e-12 * sizes.sum()  # the same sum in another order may differ by rounding
+    if limit <= 0:
+        return 1.0
+    halves = []
+    for part in (sizes[::2], sizes[1::2]):
+        totals = np.zeros(1)
+        for size in part:
+            totals = np.concatenate([totals - size, totals + size])
+        halves.append(totals)
+    n_above = len(halves[1]) - np.searchsorted(np.sort(halves[1]), limit - halves[0])
+    return min(2 * float(n_above.sum()) / 2 ** len(sizes), 1.0)
 
 
-def _random_flips(sums: Floats, n: int, seed: int) -> float:
-    # a flipped sum is the total less twice what flips
-    n_extreme = sum(
-        int(_is_extreme(sums.sum() - 2 * (block @ sums), sums).sum()) for block in _coins(len(sums), n, seed)
-    )
-    return _tilted_flips(sums, n, seed) if n_extreme < _FEW else (1 + n_extreme) / (1 + n)
+def _saddlepoint_flips(sizes: Floats, observed: Floats) -> Floats:
+    """Two tails of the sum of flipped sizes, one per column; each column is sorted, the largest first."""
+    squares = np.cumsum((sizes**2)[::-1], axis=0)[::-1]
+    is_dominant = sizes[:_MOST_DOMINANT] ** 2 > _DOMINANT * squares[:_MOST_DOMINANT]
+    n_dominant = np.where(is_dominant.all(axis=0), _MOST_DOMINANT, is_dominant.argmin(axis=0))
+    lattice = np.array([_lattice(column) for column in sizes.T])
+    p = np.ones(len(observed))
+    for k in np.unique(n_dominant):
+        own = n_dominant == k
+        signs = np.array(list(product((1.0, -1.0), repeat=int(k)))).reshape(2 ** int(k), int(k))
+        tails = [_tail(sizes[k:, own], observed[own] - one @ sizes[:k, own], lattice[own]) for one in signs]
+        p[own] = 2 * np.mean(tails, axis=0)
+    is_one_sided = observed >= (1 - 1e-12) * sizes.sum(axis=0)  # all have one sign: this flip and its opposite
+    least = 2.0 ** (1 - (sizes > 0).sum(axis=0).astype(np.float64))
+    return np.where(is_one_sided, least, np.clip(p, least, 1.0))
 
 
-def _coins(width: int, n: int, seed: int) -> Iterable[Floats]:
-    """``n`` rows of zeros and ones, in blocks; kept where they are one block, since many pairs of models are tested on the same items."""
-    return (_coin_block(width, n, seed),) if n * width <= _BLOCK else _coin_blocks(width, n, seed)
+def _tail(sizes: Floats, observed: Floats, lattice: Floats) -> Floats:
+    """P(Σ ±size ≥ observed) by Lugannani and Rice's formula, one per column; ``lattice`` is the step of the sum, or 0."""
+    total, spread = sizes.sum(axis=0), np.sqrt((sizes**2).sum(axis=0))
+    at = observed - lattice / 2
+    inside = np.abs(at) < total * (1 - 1e-12)
+    at = np.where(inside, at, 0.0)
+    t = np.clip(at / spread**2, -1e3 / spread, 1e3 / spread)
+    low, high = np.full_like(at, -np.inf), np.full_like(at, np.inf)
+    for _ in range(200):  # Newton's steps, kept inside what is known
+        tanh = np.tanh(t * sizes)
+        gap = (sizes * tanh).sum(axis=0) - at
+        low, high = np.where(gap < 0, t, low), np.where(gap < 0, high, t)
+        curvature = (sizes**2 * (1 - tanh**2)).sum(axis=0)
+        step = t - gap / np.maximum(curvature, 1e-300)
+        middle = np.where(
+            np.isfinite(low) & np.isfinite(high),
+            (low + high) / 2,
+            np.where(gap < 0, 2 * np.abs(t) + 1 / spread, -2 * np.abs(t) - 1 / spread),
+        )
+        following = np.where((step > low) & (step < high) & np.isfinite(step), step, middle)
+        if np.all(np.abs(gap) <= 1e-13 * total):
+            break
+        t = following
+    tilted = t * sizes
+    cumulant = (np.abs(tilted) + np.log1p(np.exp(-2 * np.abs(tilted))) - math.log(2)).sum(axis=0)
+    curvature = np.maximum((sizes**2 * (1 - np.tanh(tilted) ** 2)).sum(axis=0), 1e-300)
+    w = np.sign(t) * np.sqrt(np.maximum(2 * (t * at - cumulant), 0.0))
+    half = lattice / 2
+    u = np.where(lattice > 0, np.sinh(half * t) / np.where(lattice > 0, half, 1.0), t) * np.sqrt(curvature)
+    is_near = np.abs(w) < 1e-3  # there 1/u − 1/w is a difference of large numbers; the next cumulant is 0 by symmetry
+    u, safe = np.where(is_near, 1.0, u), np.where(is_near, 1.0, w)
+    tail = ndtr(-w) + np.where(is_near, 0.0, np.exp(-(w**2) / 2) / math.sqrt(2 * math.pi) * (1 / u - 1 / safe))
+    return np.where(inside, np.clip(tail, 0.0, 1.0), np.where(observed > 0, 0.0, 1.0))
 
 
-@lru_cache(maxsize=4)
-def _coin_block(width: int, n: int, seed: int) -> Floats:
-    return next(iter(_coin_blocks(width, n, seed)))
-
-
-def _coin_blocks(width: int, n: int, seed: int) -> Iterator[Floats]:
-    rng = np.random.default_rng(seed)
-    step = max(1, _BLOCK // width)
-    for start in range(0, n, step):
-        yield rng.integers(0, 2, (min(step, n - start), width), dtype=np.int8).astype(np.float64)
-
-
-def _tilted_flips(sums: Floats, n: int, seed: int) -> float:
-    """The same tail by importance sampling: sign s_i is + with probability e^(t·d_i) / (2 cosh(t·d_i)), with t such that the mean of Σ s_i·d_i is
-    the observed sum; a draw has the weight Π cosh(t·d_i) · e^(−t·Σ s_i·d_i).
-    """
-    sizes, observed = np.abs(sums), abs(float(sums.sum()))
-    if observed >= (1 - 1e-12) * sizes.sum():  # all have one sign: this flip and its opposite
-        return float(2.0 ** (1 - len(sums)))
-    unit = float(sizes.max())
-    sizes, observed = sizes / unit, observed / unit
-    low, high = 0.0, 1.0
-    while sizes @ np.tanh(high * sizes) < observed:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if sizes @ np.tanh(middle * sizes) < observed else (low, middle)
-    tilted = high * sizes
-    log_normaliser = float(np.sum(np.logaddexp(tilted, -tilted) - math.log(2)))
-    rng = np.random.default_rng([seed, 1])
-    step, total = max(1, _BLOCK // len(sizes)), 0.0
-    for start in range(0, n, step):
-        is_positive = rng.random((min(step, n - start), len(sizes))) < 1 / (1 + np.exp(-2 * tilted))
-        flipped = 2 * (is_positive @ sizes) - sizes.sum()
-        is_extreme = flipped >= observed - 1e-12 * sizes.sum()
-        total += float(np.exp(log_normaliser - high * flipped[is_extreme]).sum())
-    return min(2 * total / n, 1.0)
-
-
-def _is_extreme(totals: Floats, sums: Floats) -> NDArray[np.bool_]:
-    # the same sum in another order may differ by rounding
-    return np.asarray(np.abs(totals) >= abs(sums.sum()) - 1e-12 * np.abs(sums).sum())
+def _lattice(sizes: Floats) -> float:
+    """The step of a sum of ±sizes, where they are multiples of one number; 0 where they are not, or where the steps are so small that it does not matter."""
+    sizes = np.unique(sizes[sizes > 0])
+    for parts in range(1, 25):
+        unit = sizes[0] / parts
+        multiples = sizes / unit
+        if np.abs(multiples - np.round(multiples)).max() < 1e-7:
+            return float(2 * unit)
+    return 0.0
 
 
 def _mean_difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
