@@ -26,6 +26,7 @@ from howsure.stats._arrays import (
 
 __all__ = [
     "Bounds",
+    "Differences",
     "Mean",
     "clopper_pearson",
     "clustered_mean",
@@ -34,6 +35,7 @@ __all__ = [
     "mean_bounds",
     "near_bound",
     "paired_difference",
+    "paired_differences",
     "score_bounds",
     "share",
     "shared_difference",
@@ -189,20 +191,86 @@ def paired_difference(
     has at most the chance 1 − (1 − level)^(1/G) when G clusters show none, and it lies within the bounds. The interval
     reaches that far; without bounds there is none, and the state says so.
     """
-    check_level(level)
     a, b = aligned(a=a, b=b)
     _check_within(a, bounds, "a")
     _check_within(b, bounds, "b")
     width = None if bounds is None else bounds[1] - bounds[0]
-    sample = _Sample.of_values(a - b, clusters, strata, bounds=None if width is None else (-width, width))
-    if sample.lack:
-        return _too_few(sample, level)
-    ends = _free(sample, level) if width is None else _bounded_difference(sample, level, width)
-    p_positive = _p_positive(sample.value, *sample.spread, sample.skewness)
-    estimate = _estimate(sample.value, ends, level)
-    return Mean(
-        estimate, sample.se, sample.n, len(sample.counts), sample.df, p_positive=p_positive, skewness=sample.skewness
+    return paired_differences((a - b)[:, None], clusters, strata=strata, level=level, width=width).means[0]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Means of paired differences, one per column; see `paired_difference`."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    se: Floats
+    df: Floats
+    p_positive: Floats
+    skewness: Floats
+    n: int
+    n_clusters: int
+    level: float
+    lack: str = ""
+
+    @property
+    def means(self) -> list[Mean]:
+        """Each difference by itself; p_positive is NaN, and ends are too, where there is none."""
+        if self.lack:
+            values = self.value.tolist() if self.n_clusters else [None] * len(self.value)
+            lacking = [Estimate.without("too_few", self.lack, value=value, level=self.level) for value in values]
+            return [Mean(estimate, None, self.n, self.n_clusters, None) for estimate in lacking]
+        columns = (self.value, self.low, self.high, self.se, self.df, self.p_positive, self.skewness)
+        return [
+            Mean(
+                _estimate(value, None if np.isnan(low) else (low, high), self.level),
+                se,
+                self.n,
+                self.n_clusters,
+                df,
+                p_positive=None if np.isnan(p) else p,
+                skewness=skewness,
+            )
+            for value, low, high, se, df, p, skewness in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+
+
+def paired_differences(
+    differences: Floats, clusters: Any = None, *, strata: Any = None, level: float = 0.95, width: float | None = 1.0
+) -> Differences:
+    """The means of several paired differences over the same items, as `paired_difference` gives them.
+
+    Parameters
+    ----------
+    differences : array, shape (n_items, n_pairs)
+        One column per pair.
+    clusters, strata : sequence of labels, optional
+        One entry per item.
+    level : float
+        Coverage of the intervals.
+    width : float, optional
+        The largest possible difference; None where scores have no bounds.
+    """
+    check_level(level)
+    bounds = None if width is None else (-width, width)
+    sample = _Samples.of_values(differences, clusters, strata, bounds=bounds)
+    (se, df), value = sample.spread, sample.value
+    n_clusters, has_spread = len(sample.counts), se > 0
+    quantile = stdtrit(df, (1 + level) / 2)
+    skewness = sample.skewness
+    low, high = (value - se * hall_quantile(end, skewness) for end in (quantile, -quantile))
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    unseen = 1 - (1 - level) ** (1 / max(n_clusters, 1))  # clusters of another kind that were not seen, where all agree
+    reach = np.inf if width is None else width
+    ends = (np.nan, np.nan) if width is None else (value - unseen * (value + width), value + unseen * (width - value))
+    low, high = (
+        np.where(has_spread, np.maximum(low, -reach), ends[0]),
+        np.where(has_spread, np.minimum(high, reach), ends[1]),
     )
+    t = np.divide(value, se, out=np.zeros_like(value), where=has_spread)
+    p = np.where(has_spread, stdtr(df, hall_statistic(t, skewness)), np.where(value == 0, 0.5, np.nan))
+    return Differences(value, low, high, sample.se, sample.df, p, skewness, sample.n, n_clusters, level, sample.lack)
 
 
 def unpaired_difference(
@@ -323,15 +391,148 @@ def _rows(values: Floats) -> tuple[Floats, Floats, Floats]:
 class _Smooth:
     """Mean, standard error and degrees of freedom over strata, after half a cluster was added at either bound of a stratum."""
 
-    value: float
-    se: float
-    df: float
-    is_binary: bool
+    value: Floats
+    se: Floats
+    df: Floats
+    is_binary: Any
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Sums over clusters, their mean and its standard error; one column per sample, all with the same clusters and strata.
+
+    ``lack`` says why there is no standard error. ``smooth`` stands for samples over several strata with bounds.
+    """
+
+    totals: Floats
+    counts: Floats
+    value: Floats
+    se: Floats
+    df: Floats
+    lack: str = ""
+    smooth: _Smooth | None = None
+    skewness: Any = None
+
+    @classmethod
+    def of(cls, totals: Floats, counts: Floats, *, is_bounded: bool) -> _Samples:
+        """From totals, one row per cluster and one column per sample, and the number of observations in each cluster."""
+        n, n_clusters = counts.sum(), len(counts)
+        none = np.zeros(totals.shape[1])
+        if n_clusters < 2:
+            lack = "1 cluster; an interval needs 2" if n_clusters else "no observation; a mean needs 1, an interval 2"
+            value = totals.sum(axis=0) / n if n_clusters else none
+            return cls(totals, counts, value, none, none + 1.0, lack, skewness=none)
+        value = totals.sum(axis=0) / n
+        pulls = totals - counts[:, None] * value
+        se = np.sqrt((pulls**2).sum(axis=0) * n_clusters / (n_clusters - 1)) / n
+        # sums of equal scores differ by rounding: such a spread is none
+        is_spread = se > 1e-13 * np.abs(totals / counts[:, None]).max(axis=0)
+        df = np.full_like(value, max(n**2 / (counts**2).sum() - 1, 1.0))
+        if is_bounded:
+            df = np.where(is_spread, np.minimum(df, _df_of_spread(pulls)), df)
+        skewness = none if is_bounded else np.where(is_spread, _skewness(pulls), 0.0)
+        return cls(totals, counts, value, np.where(is_spread, se, 0.0), df, skewness=skewness)
+
+    @classmethod
+    def of_values(
+        cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None, bounds: Bounds = None
+    ) -> _Samples:
+        """One row per observation and one column per sample; the weights in each stratum are brought to the same sum."""
+        n = len(values)
+        cluster = np.arange(n) if clusters is None else codes(clusters, "clusters")
+        stratum = np.zeros(n, np.int64) if strata is None else codes(strata, "strata")
+        weight = np.ones(n) if weights is None else finite(weights, "weights")
+        if not (len(cluster) == len(stratum) == len(weight) == n):
+            raise InputError("Lengths differ: clusters, strata and weights have one entry for each score.")
+        if not n:
+            return cls.of(np.empty((0, values.shape[1])), np.empty(0), is_bounded=False)
+        n_strata = int(stratum.max()) + 1
+        weight = weight * (n / n_strata / np.bincount(stratum, weight))[stratum]
+        if np.allclose(weight, 1.0, rtol=1e-12, atol=0):
+            weight = np.ones(n)
+        n_all = int(cluster.max()) + 1
+        counts = np.bincount(cluster, weight).astype(np.float64)
+        weighed = weight[:, None] * values
+        plain = cls.of(_sums(weighed, cluster, n_all), counts, is_bounded=bounds is not None)
+        cells, cell_of = np.unique(stratum * n_all + cluster, return_inverse=True)
+        cell_stratum = cells // n_all
+        n_clusters = np.bincount(cell_stratum)
+        if n_strata == 1 or n_clusters.max() == 1:
+            return plain
+        if few := int((n_clusters == 1).sum()):
+            return replace(plain, lack=f"1 cluster in {few:,} of {n_strata:,} evals; an interval needs 2 in each")
+        means = _sums(weighed, stratum, n_strata) * n_strata / n
+        pull = (values - means[stratum]) * (weight * np.sqrt(n_clusters / (n_clusters - 1))[stratum])[:, None]
+        pulls = _sums(pull, cluster, n_all)
+        se = np.sqrt((pulls**2).sum(axis=0)) / n
+        size = np.bincount(cell_of, weight)
+        df_stratum = np.bincount(cell_stratum, size) ** 2 / np.bincount(cell_stratum, size**2) - 1
+        variance = _sums(_sums(pull, cell_of, len(cells)) ** 2, cell_stratum, n_strata)
+        largest = np.abs(values).max(axis=0)
+        is_spread = se > 1e-13 * largest
+        total = np.where(is_spread, variance.sum(axis=0), 1.0)
+        df = total**2 / np.where(is_spread, (variance**2 / np.maximum(df_stratum, 1.0)[:, None]).sum(axis=0), 1.0)
+        if bounds is not None:
+            df = np.minimum(df, _df_of_spread(pulls))
+        df = np.where(is_spread, np.maximum(np.minimum(df, plain.df), 1.0), plain.df)
+        plain = replace(
+            plain,
+            se=np.where(is_spread, se, 0.0),
+            df=df,
+            skewness=np.where(is_spread, _skewness(pulls), 0.0) * (bounds is None),
+        )
+        if bounds is None:
+            return plain
+        joint = np.where(is_spread, (se * n) ** 2 / total, (counts**2).sum() / (size**2).sum())
+        is_single = n_clusters == np.bincount(stratum)
+        is_counted = _sums(~np.isin(values, (bounds[0], sum(bounds) / 2, bounds[1])) * 1.0, stratum, n_strata) == 0
+        is_short = (is_single[:, None] & is_counted) | (variance <= (1e-13 * n * largest) ** 2)
+        # half a cluster of the mean size at either bound
+        extra = np.where(is_short, (n / n_strata / n_clusters)[:, None], 0.0)
+        smoothed = (means * n / n_strata + extra * sum(bounds) / 2) / (n / n_strata + extra)
+        cell_totals = _sums(weighed, cell_of, len(cells))
+        squares = _sums((cell_totals - size[:, None] * smoothed[cell_stratum]) ** 2, cell_stratum, n_strata)
+        for end in bounds:
+            squares += (end - smoothed) ** 2 * extra**2 / 2
+        squares *= np.where(is_short, 1.0, (n_clusters / (n_clusters - 1))[:, None])
+        df = squares.sum(axis=0) ** 2 / (squares**2 / np.maximum(df_stratum[:, None] + is_short, 1.0)).sum(axis=0)
+        # clusters that reach over strata may add to the variance of the mean
+        joint_se = np.sqrt(squares.sum(axis=0) * np.maximum(joint, 1.0)) / n
+        is_binary = is_single.all() & np.isin(values, bounds).all(axis=0)
+        return replace(plain, smooth=_Smooth(smoothed.mean(axis=0), joint_se, df, is_binary))
+
+    @property
+    def spread(self) -> tuple[Floats, Floats]:
+        """Standard errors and degrees of freedom that the intervals depend on."""
+        return (self.smooth.se, self.smooth.df) if self.smooth else (self.se, self.df)
+
+    @property
+    def n(self) -> int:
+        return round(float(self.counts.sum()))
+
+    def one(self) -> _Sample:
+        """The only sample."""
+        smooth = self.smooth and _Smooth(
+            *(getattr(self.smooth, name)[0] for name in ("value", "se", "df", "is_binary"))
+        )
+        value, se, df, skewness = (float(part[0]) for part in (self.value, self.se, self.df, self.skewness))
+        return _Sample(self.totals[:, 0], self.counts, value, se, df, self.lack, smooth, skewness)
+
+
+def _sums(values: Any, codes_of: Any, n: int) -> Floats:
+    """The sums of the rows with each code, for each column."""
+    if values.shape[1] == 1:
+        return np.bincount(codes_of, values[:, 0], n).astype(np.float64)[:, None]
+    sums = np.zeros((n, values.shape[1]))
+    order = np.argsort(codes_of, kind="stable")
+    starts = np.flatnonzero(np.diff(codes_of[order], prepend=-1))
+    sums[codes_of[order][starts]] = np.add.reduceat(values[order], starts, axis=0)
+    return sums
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Sums over clusters, their mean and its standard error; ``lack`` says why there is none."""
+    """One sample of `_Samples`."""
 
     totals: Floats
     counts: Floats
@@ -344,85 +545,18 @@ class _Sample:
 
     @classmethod
     def of(cls, totals: Floats, counts: Floats, *, is_bounded: bool) -> _Sample:
-        n, n_clusters = counts.sum(), len(counts)
-        if n_clusters < 2:
-            lack = "1 cluster; an interval needs 2" if n_clusters else "no observation; a mean needs 1, an interval 2"
-            return cls(totals, counts, float(totals.sum() / n) if n_clusters else 0.0, 0.0, 1.0, lack)
-        value = totals.sum() / n
-        se = np.sqrt(((totals - counts * value) ** 2).sum() * n_clusters / (n_clusters - 1)) / n
-        # sums of equal scores differ by rounding: such a spread is none
-        is_spread = se > 1e-13 * np.abs(totals / counts).max()
-        df = max(n**2 / (counts**2).sum() - 1, 1.0)
-        pulls = totals - counts * value
-        if is_spread and is_bounded:
-            df = min(df, _df_of_spread(pulls))
-        skewness = _skewness(pulls) if is_spread and not is_bounded else 0.0
-        return cls(totals, counts, float(value), float(se) if is_spread else 0.0, float(df), skewness=skewness)
+        return _Samples.of(totals[:, None], counts, is_bounded=is_bounded).one()
 
     @classmethod
     def of_values(
         cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None, bounds: Bounds = None
     ) -> _Sample:
-        """One entry per observation; the weights in each stratum are brought to the same sum."""
-        n = len(values)
-        cluster = np.arange(n) if clusters is None else codes(clusters, "clusters")
-        stratum = np.zeros(n, np.int64) if strata is None else codes(strata, "strata")
-        weight = np.ones(n) if weights is None else finite(weights, "weights")
-        if not (len(cluster) == len(stratum) == len(weight) == n):
-            raise InputError("Lengths differ: clusters, strata and weights have one entry for each score.")
-        if not n:
-            return cls.of(np.empty(0), np.empty(0), is_bounded=False)
-        n_strata = int(stratum.max()) + 1
-        weight = weight * (n / n_strata / np.bincount(stratum, weight))[stratum]
-        if np.allclose(weight, 1.0, rtol=1e-12, atol=0):
-            weight = np.ones(n)
-        totals, counts = (np.bincount(cluster, part).astype(np.float64) for part in (weight * values, weight))
-        cells, cell_of = np.unique(stratum * (cluster.max() + 1) + cluster, return_inverse=True)
-        cell_stratum = cells // (cluster.max() + 1)
-        n_clusters = np.bincount(cell_stratum)
-        plain = cls.of(totals, counts, is_bounded=bounds is not None)
-        if n_strata == 1 or n_clusters.max() == 1:
-            return plain
-        if few := int((n_clusters == 1).sum()):
-            return replace(plain, lack=f"1 cluster in {few:,} of {n_strata:,} evals; an interval needs 2 in each")
-        means = np.bincount(stratum, weight * values) * n_strata / n
-        pull = weight * (values - means[stratum]) * np.sqrt(n_clusters / (n_clusters - 1))[stratum]
-        se = float(np.sqrt((np.bincount(cluster, pull) ** 2).sum())) / n
-        size = np.bincount(cell_of, weight)
-        df_stratum = np.bincount(cell_stratum, size) ** 2 / np.bincount(cell_stratum, size**2) - 1
-        variance = np.bincount(cell_stratum, np.bincount(cell_of, pull) ** 2)
-        if se <= 1e-13 * np.abs(values).max():
-            plain = replace(plain, se=0.0, skewness=0.0)
-            joint = float((counts**2).sum() / (size**2).sum())
-        else:
-            df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
-            df = df if bounds is None else min(df, _df_of_spread(np.bincount(cluster, pull).astype(np.float64)))
-            skewness = _skewness(np.bincount(cluster, pull).astype(np.float64)) if bounds is None else 0.0
-            plain = replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)), skewness=skewness)
-            joint = (se * n) ** 2 / float(variance.sum())
-        if bounds is None:
-            return plain
-        is_single = n_clusters == np.bincount(stratum)
-        is_counted = np.bincount(stratum, ~np.isin(values, (bounds[0], sum(bounds) / 2, bounds[1]))) == 0
-        is_short = (is_single & is_counted) | (variance <= (1e-13 * n * np.abs(values).max()) ** 2)
-        # half a cluster of the mean size at either bound
-        extra = np.where(is_short, n / n_strata / n_clusters, 0.0)
-        smoothed = (means * n / n_strata + extra * sum(bounds) / 2) / (n / n_strata + extra)
-        cell_totals = np.bincount(cell_of, weight * values)
-        squares = np.bincount(cell_stratum, (cell_totals - size * smoothed[cell_stratum]) ** 2).astype(np.float64)
-        for end in bounds:
-            squares += (end - smoothed) ** 2 * extra**2 / 2
-        squares *= np.where(is_short, 1.0, n_clusters / (n_clusters - 1))
-        df = float(squares.sum() ** 2 / (squares**2 / np.maximum(df_stratum + is_short, 1.0)).sum())
-        # clusters that reach over strata may add to the variance of the mean
-        joint_se = float(np.sqrt(squares.sum() * max(joint, 1.0))) / n
-        is_binary = bool(is_single.all() and np.isin(values, bounds).all())
-        return replace(plain, smooth=_Smooth(float(smoothed.mean()), joint_se, df, is_binary))
+        return _Samples.of_values(values[:, None], clusters, strata, weights, bounds).one()
 
     @property
     def spread(self) -> tuple[float, float]:
         """Standard error and degrees of freedom that the interval depends on."""
-        return (self.smooth.se, self.smooth.df) if self.smooth else (self.se, self.df)
+        return (float(self.smooth.se), float(self.smooth.df)) if self.smooth else (self.se, self.df)
 
     @property
     def n(self) -> int:
@@ -431,19 +565,21 @@ class _Sample:
     @property
     def pulls(self) -> Floats:
         """What each cluster adds to the difference of the mean from its value."""
-        return (self.totals - self.counts * self.value) / self.counts.sum()
+        return np.asarray((self.totals - self.counts * self.value) / self.counts.sum())
 
 
-def _skewness(deviations: Floats) -> float:
-    """Skewness of the sum of deviations: theirs, divided by the root of their number."""
-    return float((deviations**3).sum() / (deviations**2).sum() ** 1.5)
+def _skewness(deviations: Floats) -> Any:
+    """Skewness of sums of deviations along the first axis: theirs, divided by the root of their number."""
+    squares = (deviations**2).sum(axis=0)
+    return np.divide((deviations**3).sum(axis=0), squares**1.5, out=np.zeros_like(squares), where=squares > 0)
 
 
-def _df_of_spread(deviations: Floats) -> float:
+def _df_of_spread(deviations: Floats) -> Any:
     """Degrees of freedom of a variance whose squared deviations have this kurtosis; normal ones give one more than their number."""
     squares = deviations**2
-    kurtosis = len(squares) * float((squares**2).sum()) / float(squares.sum()) ** 2
-    return 2 * (len(squares) - 1) / max(kurtosis - 1, 1e-9) + 2
+    total = squares.sum(axis=0) ** 2
+    kurtosis = np.divide(len(squares) * (squares**2).sum(axis=0), total, out=np.full_like(total, 1.0), where=total > 0)
+    return 2 * (len(squares) - 1) / np.maximum(kurtosis - 1, 1e-9) + 2
 
 
 def _check_clusters(totals: Floats, counts: Floats, bounds: Bounds) -> None:
@@ -510,7 +646,7 @@ def _bounded(sample: _Sample, level: float, bounds: tuple[float, float]) -> _End
     low, width = bounds[0], bounds[1] - bounds[0]
     share, se = min(max((sample.value - low) / width, 0.0), 1.0), sample.se / width
     if sample.smooth:
-        expected, (se, df) = (sample.smooth.value - low) / width, sample.spread
+        expected, (se, df) = float(sample.smooth.value - low) / width, sample.spread
         n_effective = expected * (1 - expected) * (width / se) ** 2
         quantile = normal_quantile(level) if sample.smooth.is_binary else t_quantile(level, df)
     elif not se or share in (0.0, 1.0) or _is_binary(sample, bounds):
@@ -538,15 +674,6 @@ def _se_independent(sample: _Sample, squares: Floats) -> float:
     deviations = squares.sum() - sample.n * sample.value**2
     is_spread = deviations > 1e-13 * squares.sum()
     return float(np.sqrt(deviations / (sample.n - 1) / sample.n)) if is_spread else 0.0
-
-
-def _bounded_difference(sample: _Sample, level: float, width: float) -> _Ends:
-    """As far as t reaches within ±width; without spread, as far as clusters of another kind, all unseen, could move the mean."""
-    ends = _around(sample.value, *sample.spread, level)
-    if ends:
-        return _cut(ends, width)
-    unseen = 1 - (1 - level) ** (1 / len(sample.counts))
-    return sample.value - unseen * (sample.value + width), sample.value + unseen * (width - sample.value)
 
 
 def _cut(ends: _Ends, width: float) -> _Ends:

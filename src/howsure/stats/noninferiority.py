@@ -145,12 +145,12 @@ class Smoothed:
 
     def low(self, level: float) -> Floats:
         """The one-sided lower limit."""
-        limit = self.value - self.se * hall_quantile(stdtrit(self.df, level), self.skewness)
+        limit: Floats = self.value - self.se * hall_quantile(stdtrit(self.df, level), self.skewness)
         return limit if self.losses is None else np.minimum(limit, self.losses.low(level))
 
     def high(self, level: float) -> Floats:
         """The one-sided upper limit."""
-        limit = self.value - self.se * hall_quantile(stdtrit(self.df, 1 - level), self.skewness)
+        limit: Floats = self.value - self.se * hall_quantile(stdtrit(self.df, 1 - level), self.skewness)
         return limit if self.gains is None else np.maximum(limit, -self.gains.low(level))
 
     def p_below(self, threshold: float) -> Floats:

@@ -141,7 +141,7 @@ def _exact_flips(sizes: Floats, observed: float) -> float:
             totals = np.concatenate([totals - size, totals + size])
         halves.append(totals)
     n_above = len(halves[1]) - np.searchsorted(np.sort(halves[1]), limit - halves[0])
-    return min(2 * float(n_above.sum()) / 2 ** len(sizes), 1.0)
+    return float(min(2 * n_above.sum() / 2.0 ** len(sizes), 1.0))
 
 
 def _saddlepoint_flips(sizes: Floats, observed: Floats) -> Floats:
