@@ -214,7 +214,7 @@ def test_the_sentence_on_first_and_second_prints_p_and_whole_items_or_says_why_n
         told,
     )
     apart = pl.DataFrame({"subject": ["a", "a", "b", "b"], "task": list("wxyz"), "score": [0.0, 1.0, 0.0, 0.0]})
-    assert "could not be tested: 0 shared items" in leaderboard(apart).separation
+    assert "could not be tested: fewer than 2 shared items" in leaderboard(apart).separation
 
 
 def test_one_shared_item_gives_a_state():

@@ -14,12 +14,13 @@ from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
 from howsure.evals.item_means import ALL, GROUPS, Items, Ways, default_cluster, items_of
+from howsure.evals.pairs import TestedPair, share_of, tested_pairs, two_sided
 from howsure.evals.variants import Spec, Variants, aligned, named, variants_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, cluster_sums, t_quantile
-from howsure.stats.means import Mean, mean, paired_difference
+from howsure.stats.means import mean, paired_difference
 from howsure.stats.multiplicity import benjamini_hochberg, holm
-from howsure.stats.permutation import mcnemar, permutation, sign_flip
+from howsure.stats.permutation import permutation, sign_flip
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ __all__ = [
     "Interaction",
     "compare",
     "cost_rows",
-    "paired_test",
     "ratio",
 ]
 
@@ -454,11 +454,14 @@ def compare(
         ways = Ways(part, group, subjects=cells, **options)
         notes += told + [note for one in ways.main if one.label == ALL or group == "domain" for note in one.notes]
         for one in ways.main:
-            for first, second in pairs:
-                if one.label != ALL and not {first, second} <= set(one.subjects):
-                    continue
-                pair, under = _under_policies(ways, one, first, second, level, seed)
-                if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
+            own = [pair for pair in pairs if one.label == ALL or set(pair) <= set(one.subjects)]
+            for (first, second), main in zip(own, _differences(one, own, level, seed), strict=True):
+                pair, under = _under_policies(ways, one, main, level, seed)
+                if (
+                    pair.n_items
+                    and len(one.evals) > 1
+                    and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"])))
+                ):
                     notes.append(
                         f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
                         f"{'is' if len(apart) == 1 else 'are'} excluded, because the two have no common item there."
@@ -492,14 +495,14 @@ def compare(
 
 
 def _under_policies(
-    ways: Ways, items: Items, a: str, b: str, level: float, seed: int
+    ways: Ways, items: Items, pair: Difference, level: float, seed: int
 ) -> tuple[Difference, list[PolicyDifference]]:
     """A difference by the main policy, with its largest p-value under all policies; and the difference under each, where something is missing."""
-    pair = _difference(items, a, b, level, seed)
+    a, b = pair.a, pair.b
     n_missing = ways.n_missing(items, a, b)
     if not n_missing:
         return replace(pair, p_policies=pair.p), []
-    under = [(str(policy), _difference(one, a, b, level, seed)) for policy, one in ways.of(items, a, b)]
+    under = [(str(policy), _differences(one, [(a, b)], level, seed)[0]) for policy, one in ways.of(items, a, b)]
     p = _largest_p([one for _, one in under])
     if ways.is_open(items, a, b):
         p = 1.0
@@ -605,7 +608,7 @@ def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> 
                 p = (
                     sign_flip(first - second - third + fourth, clusters).p
                     if is_single and len(shared) > 1
-                    else _two_sided(mean.p_positive)
+                    else two_sided(mean.p_positive)
                 )
                 found.append(
                     Interaction(
@@ -617,37 +620,30 @@ def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> 
     return found
 
 
-def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
-    shared = items.paired(a, b)
-    n_unshared = len(items.only(a)) + len(items.only(b)) - 2 * len(shared)
-    if len(shared) < 2 and (n_unshared or shared.is_empty()):
-        return _unpaired(items, a, b, level, seed)
-    mean = items.difference_of(shared, level)
-    p, test = paired_test(items, shared, mean, seed)
-    noise = items.noise(shared)
-    if items.items == "fixed":
-        reason = "with fixed items, all of the standard error comes from repeats"
-        share = Estimate.without("undefined", reason, level=level)
-    elif noise and mean.se and mean.df:
-        share = noise.share(mean.se, mean.df, level)
-    elif noise:
-        share = Estimate.without("undefined", "the difference is the same for all items", level=level)
-    else:
-        share = Estimate.without("too_few", "no item was repeated by both", level=level)
+def _differences(items: Items, pairs: Sequence[tuple[str, str]], level: float, seed: int) -> list[Difference]:
+    """The difference of each pair, paired by item where they share some."""
+    tested = tested_pairs(items, pairs, level)
+    return [
+        _paired(items, pair, tested[place], level) if place in tested else _unpaired(items, *pair, level, seed)
+        for place, pair in enumerate(pairs)
+    ]
+
+
+def _paired(items: Items, pair: tuple[str, str], found: TestedPair, level: float) -> Difference:
     return Difference(
-        a=a,
-        b=b,
+        a=pair[0],
+        b=pair[1],
         task=items.label,
-        difference=mean.estimate,
-        p=p,
-        test=test,
-        p_a_greater=mean.p_positive,
-        n_items=len(shared),
-        n_clusters=mean.n_clusters,
-        n_unshared=n_unshared,
-        within_item_share=share,
-        estimand=items.estimand_of(shared),
-        se=mean.se,
+        difference=found.mean.estimate,
+        p=found.p,
+        test=found.test,
+        p_a_greater=found.mean.p_positive,
+        n_items=found.n_items,
+        n_clusters=found.mean.n_clusters,
+        n_unshared=found.n_unshared,
+        within_item_share=share_of(items, found, level),
+        estimand=items.estimand_of(found.n_evals),
+        se=found.mean.se,
     )
 
 
@@ -676,33 +672,13 @@ def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Differen
     if len(items.evals) == 1 and mean.n_clusters == len(x) + len(y):
         p, test = permutation(x, y, seed=seed).p if mean.se is not None else None, "permutation, unpaired"
         if p is not None and p < _RESOLVED:
-            p, test = _two_sided(greater), "t, unpaired"
+            p, test = two_sided(greater), "t, unpaired"
     else:  # items of one cluster cannot change sides alone, nor can items that count unequally
-        p, test = _two_sided(greater), "t, unpaired"
+        p, test = two_sided(greater), "t, unpaired"
     return replace(pair, difference=mean.estimate, p=p, test=test, p_a_greater=greater, n_clusters=mean.n_clusters)
 
 
-def paired_test(items: Items, shared: pl.DataFrame, mean: Mean, seed: int) -> tuple[float | None, str]:
-    """The p-value of a paired difference and the test's name.
-
-    In one eval of sampled items: McNemar's exact test where every item is one right or wrong answer and its own cluster; else sign flips
-    of clusters. Over several evals, and for fixed items, p comes from the distribution that gives the interval, which allows for what
-    small evals do not show.
-    """
-    if shared["eval"].n_unique() != 1 or items.items != "sampled" or len(shared) < 2:
-        return _two_sided(mean.p_positive), "t"
-    difference = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
-    is_single = (shared["n"] == 1).all() and (shared["n_b"] == 1).all() and shared["cluster"].n_unique() == len(shared)
-    if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():
-        return mcnemar(int(np.sum(difference > 0)), int(np.sum(difference < 0))).p, "McNemar"
-    return sign_flip(difference, shared["cluster"].to_numpy()).p, "sign flip"
-
-
 _RESOLVED = 0.005  # 10,000 random splits give no smaller p-value that a correction for many comparisons could use
-
-
-def _two_sided(p_a_greater: float | None) -> float | None:
-    return None if p_a_greater is None else 2 * min(p_a_greater, 1 - p_a_greater)
 
 
 def _adjusted(found: Sequence[Tested], correction: str) -> tuple[Tested, ...]:

@@ -20,8 +20,8 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.evals.variants import completed
 from howsure.stats._arrays import Floats
-from howsure.stats.fixed_items import fixed_difference, fixed_mean
-from howsure.stats.means import Bounds, Mean, mean, paired_difference, unpaired_difference
+from howsure.stats.fixed_items import fixed_mean
+from howsure.stats.means import Bounds, Mean, mean, unpaired_difference
 from howsure.tables import Attempts
 from howsure.tables.outcomes import Policy
 
@@ -40,6 +40,7 @@ __all__ = [
     "groups_of",
     "item_weights",
     "items_of",
+    "without_bounds",
 ]
 
 ALL = "all"
@@ -173,17 +174,17 @@ class Items:
             f"intervals would be: {'; '.join(shown)}."
         ]
 
-    @property
+    @cached_property
     def bounds(self) -> Bounds:
         """The lowest and highest possible score; None where scores are of any size."""
         return None if self.cells["is_free"].any() else (0.0, 1.0)
 
-    @property
+    @cached_property
     def is_lower_better(self) -> bool:
         """Whether lower scores are better."""
         return not self.cells.is_empty() and bool(self.cells["is_lower"].all())
 
-    @property
+    @cached_property
     def evals(self) -> list[str]:
         """The evals that are included."""
         return self.frame["eval"].unique().sort().to_list()
@@ -191,11 +192,10 @@ class Items:
     @property
     def estimand(self) -> str:
         """What the mean of this group is a mean of."""
-        return self.estimand_of(self.frame)
+        return self.estimand_of(self.frame["eval"].n_unique())
 
-    def estimand_of(self, frame: pl.DataFrame) -> str:
-        """What the mean of some of the items is a mean of; of shared items, fewer evals may be left."""
-        n = frame["eval"].n_unique()
+    def estimand_of(self, n: int) -> str:
+        """What the mean of items of `n` evals is a mean of; of shared items, fewer evals may be left."""
         what = "mean of item means"
         if n > 1:
             what = f"mean of {n} evals' means of item means" if self.weights == "evals" else f"{what} of {n} evals"
@@ -355,7 +355,7 @@ class Items:
             return Mean(Estimate.without("undefined", reason, level=level), None, 0, 0, None)
         values, evals, n = own["mean"].to_numpy(), self._strata(own), own["n"].to_numpy()
         if self.items == "fixed" and self.bounds is None:
-            return _without_bounds(float(item_weights(own, self.weights) @ values), len(own), level)
+            return without_bounds(float(item_weights(own, self.weights) @ values), len(own), level)
         if self.items == "fixed":
             found = fixed_mean(values, n, own["spread"].to_numpy(), strata=evals, level=level)
         elif self.cluster == "none":
@@ -392,37 +392,6 @@ class Items:
     def _strata(self, frame: pl.DataFrame) -> np.ndarray | None:
         """What counts once: the evals, or with weights by items nothing but the items."""
         return frame["eval"].to_numpy() if self.weights == "evals" else None
-
-    def noise(self, shared: pl.DataFrame) -> Noise | None:
-        """How much repeats of an item vary, from `paired` items; None where no item was repeated."""
-        variances, dfs, parts = [], [], []
-        weighed = shared.with_columns(weight=item_weights(shared, self.weights))
-        for suffix in ("", "_b"):
-            n, spread = pl.col(f"n{suffix}"), pl.col(f"spread{suffix}")
-            evals = weighed.group_by("eval", maintain_order=True).agg(
-                df=(n - 1).sum(), spread=spread.sum(), weight=(pl.col("weight") ** 2 / n).sum()
-            )
-            df = int(evals["df"].sum())
-            if not df:
-                return None
-            variances.append(float(evals["spread"].sum()) / df)
-            dfs.append(df)
-            parts += [(row["spread"] / max(row["df"], 1) * row["weight"], row["df"]) for row in evals.to_dicts()]
-        return Noise(variances[0], variances[1], dfs[0], dfs[1], tuple(parts))
-
-    def difference_of(self, shared: pl.DataFrame, level: float) -> Mean:
-        """The mean difference over `paired` items."""
-        a, b = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
-        strata = self._strata(shared)
-        if self.items == "fixed" and self.bounds is None:
-            return _without_bounds(float(item_weights(shared, self.weights) @ (a - b)), len(shared), level)
-        if self.items == "fixed":
-            (mean_a, n_a, spread_a), (mean_b, n_b, spread_b) = (
-                [shared[f"{name}{end}"].to_numpy() for name in ("mean", "n", "spread")] for end in ("", "_b")
-            )
-            return fixed_difference((mean_a, n_a, spread_a), (mean_b, n_b, spread_b), strata=strata, level=level)
-        clusters = shared["cluster"].to_numpy()
-        return paired_difference(a, b, clusters, strata=strata, level=level, bounds=self.bounds)
 
     def unpaired_of(self, a: str, b: str, level: float) -> Mean:
         """The difference of the means of two subjects that share no items."""
@@ -465,6 +434,11 @@ class Ways:
 
     def _n_absent(self, items: Items, a: str, b: str) -> int:
         """How many items (or cells of items) one of the two lacks; none where they have fewer than two in common, so that they were not meant to be paired."""
+        if (
+            len(items.tried) == items.tried.select("eval", "task").n_unique() * len(items.subjects)
+            and not items.factors
+        ):
+            return 0
         n_shared = len(items.unfilled.paired(a, b))
         if n_shared < 2:
             return 0
@@ -794,7 +768,8 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
     )
 
 
-def _without_bounds(value: float, n: int, level: float) -> Mean:
+def without_bounds(value: float, n: int, level: float) -> Mean:
+    """A mean or difference of scores of any size over exactly these items, which has no interval."""
     reason = "scores of any size have no interval over exactly these items; use --items sampled"
     return Mean(Estimate.without("undefined", reason, value=value, level=level), None, n, n, None)
 

@@ -15,8 +15,8 @@ from scipy.special import ndtr, ndtri
 from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
-from howsure.evals.comparison import paired_test
 from howsure.evals.item_means import ALL, Items, Ways, default_cluster
+from howsure.evals.pairs import batches, tested_pairs
 from howsure.evals.planning import items_to_decide
 from howsure.evals.variants import averaged_factors, one_scorer
 from howsure.results import Provenance, Result, columns_of
@@ -394,36 +394,31 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
 
 def _board(items: Items, names: Sequence[str], level: float, n_replicates: int, seed: int) -> _Board:
     pairs = list(itertools.combinations(range(len(names)), 2))
-    all_evals, all_clusters = (np.unique(items.frame[name].to_numpy()) for name in ("eval", "cluster"))
-    sums = np.zeros((len(all_clusters), len(pairs)))
-    # without shared items a pair has no statistic
-    statistics, is_several = np.full(len(pairs), np.nan), len(items.evals) > 1
-    differences, variances, n_shared = [], [], []
-    p_alone = None
-    for index, (i, j) in enumerate(pairs):
-        shared = items.paired(names[i], names[j])
-        n_shared.append(len(shared))
-        if len(shared) < 2:
-            reason = f"{len(shared)} shared items; a difference needs 2"
-            differences.append(Estimate.without("too_few", reason, level=level))
-            variances.append(0.0)
-            continue
-        mean = items.difference_of(shared, level)
-        differences.append(mean.estimate)
-        variances.append((mean.se or 0.0) ** 2 * len(shared))
-        if len(pairs) == 1:
-            p_alone, _ = paired_test(items, shared, mean, seed)
-        evals, clusters = (
-            np.searchsorted(known, shared[name].to_numpy())
-            for name, known in (("eval", all_evals), ("cluster", all_clusters))
-        )
-        sums[:, index] = _cluster_sums((shared["mean"] - shared["mean_b"]).to_numpy(), evals, clusters, len(sums))
+    n_clusters, is_several = items.frame["cluster"].n_unique(), len(items.evals) > 1
+    statistics = np.full(len(pairs), np.nan)  # without shared items a pair has none
+    reason = "fewer than 2 shared items; a difference needs 2"
+    differences = [Estimate.without("too_few", reason, level=level)] * len(pairs)
+    variances, n_shared, sums = [0.0] * len(pairs), [0] * len(pairs), np.zeros((n_clusters, len(pairs)))
+    named = [(names[i], names[j]) for i, j in pairs]
+    tested = tested_pairs(items, named, level)
+    for place, pair in tested.items():
+        differences[place], n_shared[place] = pair.mean.estimate, pair.n_items
+        variances[place] = (pair.mean.se or 0.0) ** 2 * pair.n_items
         if is_several:  # the test of `compare`, as a normal deviate
-            statistics[index] = np.nan if mean.p_positive is None else np.clip(ndtri(mean.p_positive), -38.0, 38.0)
-        else:
-            # a pair without any difference has the statistic 0
-            length = float(np.sqrt((sums[:, index] ** 2).sum()))
-            statistics[index] = sums[:, index].sum() / length if length else 0.0
+            p = pair.mean.p_positive
+            statistics[place] = np.nan if p is None else np.clip(ndtri(p), -38.0, 38.0)
+    for batch in batches(items, named):
+        own = [column for column, place in enumerate(batch.places.tolist()) if place in tested]
+        if not own:
+            continue
+        parts = _parts_of_mean(batch.differences[:, own], batch.evals, batch.clusters)
+        for column, place in enumerate(batch.places[own].tolist()):
+            n_shared[place] = batch.n_items
+            sums[: len(parts), place] = parts[:, column]
+            if not is_several:  # a pair without any difference has the statistic 0
+                length = float(np.sqrt((parts[:, column] ** 2).sum()))
+                statistics[place] = parts[:, column].sum() / length if length else 0.0
+    p_alone = tested[0].p if len(pairs) == 1 and 0 in tested else None
     lengths = np.sqrt((sums**2).sum(axis=0))
     units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
     return _Board(
@@ -447,19 +442,22 @@ def _board(items: Items, names: Sequence[str], level: float, n_replicates: int, 
     )
 
 
-def _cluster_sums(difference: Floats, evals: Ints, clusters: Ints, n_clusters: int) -> Floats:
-    """What each cluster adds to the mean difference; over several evals, to its error: the deviations from each eval's own mean.
+def _parts_of_mean(differences: Floats, evals: Ints, clusters: Ints) -> Floats:
+    """What each cluster adds to mean differences; over several evals, to their errors: the deviations from each eval's own mean.
 
     Where every eval is one cluster, deviations are from the overall mean, as in `howsure.stats.mean`.
     """
+    names, evals = np.unique(evals, return_inverse=True)
     n = np.bincount(evals)
-    n_evals = int((n > 0).sum())
-    parts = difference / n[evals] / n_evals
-    if n_evals > 1:
-        by_eval = np.bincount(evals, difference) / np.maximum(n, 1)
-        is_one_each = len(np.unique(evals * n_clusters + clusters)) == n_evals
-        parts -= (by_eval.sum() / n_evals if is_one_each else by_eval[evals]) / n[evals] / n_evals
-    return np.asarray(np.bincount(clusters, parts, n_clusters), dtype=np.float64)
+    parts = differences / n[evals][:, None] / len(names)
+    if len(names) > 1:
+        by_eval = np.eye(len(names))[evals].T @ differences / n[:, None]
+        is_one_each = len(np.unique(evals * (clusters.max() + 1) + clusters)) == len(names)
+        own = by_eval.sum(axis=0) / len(names) if is_one_each else by_eval[evals]
+        parts = parts - own / n[evals][:, None] / len(names)
+    totals = np.zeros((int(clusters.max()) + 1, differences.shape[1]))
+    np.add.at(totals, clusters, parts)
+    return totals
 
 
 def _drawn(units: Floats, n_replicates: int, seed: int, *, is_normal: bool) -> Floats:

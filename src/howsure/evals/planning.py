@@ -13,6 +13,7 @@ from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
+from howsure.evals.pairs import batch_of, noises
 from howsure.evals.variants import averaged_factors, one_scorer
 from howsure.results import Provenance, Result, plain
 from howsure.stats.means import paired_difference
@@ -314,20 +315,20 @@ def measure_pilot(
     first, second = _two(subjects, a, b)
     one_scorer(attempts)
     (items,) = items_of(attempts, ALL, cluster=cluster, subjects=[first, second], factors=averaged_factors(attempts))
-    shared = items.paired(first, second)
-    if len(shared) < 2:
-        raise InputError(f"{first} and {second} share {len(shared)} tasks; a pilot needs at least 2.")
-    noise = items.noise(shared)
+    batch = batch_of(items.paired(first, second))
+    if batch.n_items < 2:
+        raise InputError(f"{first} and {second} share {batch.n_items} tasks; a pilot needs at least 2.")
+    (noise,) = noises(items, batch)
     if noise is None:
         raise InputError(
             "No task was tried more than once, so variation between repeats cannot be separated from variation between tasks. Add "
             "attempts per item to the pilot."
         )
-    x, y = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
-    clustered = paired_difference(x, y, shared["cluster"].to_numpy(), bounds=items.bounds)
+    x, y = (side[:, 0] for side in batch.mean)
+    clustered = paired_difference(x, y, batch.clusters, bounds=items.bounds)
     total = float(np.var(x - y, ddof=1))
-    size = len(shared) / max(1, clustered.n_clusters)
-    inflation = (clustered.se or 0.0) ** 2 * len(shared) / total if total else 1.0
+    size = batch.n_items / max(1, clustered.n_clusters)
+    inflation = (clustered.se or 0.0) ** 2 * batch.n_items / total if total else 1.0
     return Pilot(
         total=total,
         within_a=noise.within_a,
@@ -336,8 +337,8 @@ def measure_pilot(
         df_total=max(min(clustered.n_clusters - 1, clustered.df or 1), 1),
         df_a=noise.df_a,
         df_b=noise.df_b,
-        inverse_a=float(np.mean(1 / shared["n"].to_numpy())),
-        inverse_b=float(np.mean(1 / shared["n_b"].to_numpy())),
+        inverse_a=float(np.mean(1 / batch.n[0])),
+        inverse_b=float(np.mean(1 / batch.n[1])),
         cluster_size=size,
         cluster_correlation=min(max((inflation - 1) / (size - 1), 0.0), 1.0) if size > 1 else 0.0,
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.evals.item_means import ALL, CLUSTERS, Items, item_weights, items_of
+from howsure.evals.pairs import difference_of
 from howsure.evals.variants import aligned, averaged_factors, by_scorer, numbered, with_absent
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
@@ -267,7 +268,7 @@ def mean_under(items: Items, model: str, draws: ClusterDraws, level: float) -> t
 def difference_under(items: Items, a: str, b: str, draws: ClusterDraws, level: float) -> tuple[Mean, Floats]:
     """The difference of two means as `howsure.compare` gives it, and in each replicate."""
     shared = items.paired(a, b)
-    found = items.difference_of(shared, level)
+    found = difference_of(items, shared, level)
     return found, _draws(items, shared.with_columns(pl.col("mean") - pl.col("mean_b")), "mean", found, draws)
 
 
