@@ -178,6 +178,10 @@ def _tell(found: TimeHorizons, console: Console) -> None:
         "success",
     )
     console.table("Time horizons", columns, rows, "Expert time.")
+    if found.beside is not None:
+        from howsure.horizon.time_horizon.sections import JOINT, joint_rows
+
+        console.table("Horizons by the joint model", *joint_rows(found.beside, found.level), JOINT)
     if "covariates" in found.tables:
         from howsure.horizon.time_horizon.sections import COVARIATES, covariate_rows
 
@@ -278,6 +282,10 @@ def budget(
     )
     columns = ("model", f"budget ({unit})", "success rate", f"horizon [{level:.0%}]", "success", "unknown")
     output.console.table("Time horizons by budget", columns, rows, caption)
+    if found.beside is not None:
+        from howsure.horizon.time_horizon.sections import JOINT, joint_rows
+
+        output.console.table("Horizons by the joint model", *joint_rows(found.beside, level, unit), JOINT)
     finish(found, output, "budget", "Time horizons by budget")
 
 

@@ -138,7 +138,7 @@ def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success_
     edges = np.array([[x[one].min(), x[one].max()] for one in tried])
     made = found.provenance
     return DatedHorizons(
-        frame, drawn, edges, success_rate, found.df, made.digest, made.seed, (*made.notes, *notes), made.settings
+        frame, drawn, edges, success_rate, found.df(), made.digest, made.seed, (*made.notes, *notes), made.settings
     )
 
 
