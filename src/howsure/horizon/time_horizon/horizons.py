@@ -357,7 +357,7 @@ def time_horizons(
     r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
 
     ``logistic``: one curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope²;
-    an interval has the lengths at which a test over families of tasks does not reject the success rate (`robust_ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
+    an interval has the lengths at which a test over families of tasks does not reject the success rate (`FamilyErrors.ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
     times that may be measured with error; intervals are quantiles of the posterior, and horizons are averages over tasks.
 
     Parameters
