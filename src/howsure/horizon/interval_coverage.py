@@ -225,7 +225,7 @@ def _heavy(design: Mapping[str, Any], seed: int) -> SimulatedTimeRuns:
     )
 
 
-_DESIGNS = [
+_DESIGNS: list[dict[str, Any]] = [
     {"model": model, "n_families": n_families, "minutes_noise": noise}
     for model in ("logistic", "joint")
     for noise in (0, 1)

@@ -403,9 +403,9 @@ def join_tasks(
     needed = ["task"] if attempts.has("minutes") else ["task", "minutes"]
     for name in needed:
         if found[name] is None:
-            there = ", ".join(tasks.columns)
+            columns = ", ".join(tasks.columns)
             raise InputError(
-                f"{where}: no column {name}; it has {there}. Rename the one that {'names the task' if name == 'task' else 'has the minutes that an expert needs'}."
+                f"{where}: no column {name}; it has {columns}. Rename the one that {'names the task' if name == 'task' else 'has the minutes that an expert needs'}."
             )
     if not any(found[name] for name in wanted[1:]):
         raise InputError(f"{where}: has nothing about tasks but their names. Add minutes, family or domain.")
@@ -415,14 +415,12 @@ def join_tasks(
         for ours, theirs in found.items()
         if theirs
     )
-    if found["minutes"]:
-        given = tasks[found["minutes"]].cast(pl.String).replace("", None)
-        wrong = tasks.filter(given.is_not_null() & ~(table["#minutes"] > 0).fill_null(False))
+    if minutes := found["minutes"]:
+        given = tasks[minutes].cast(pl.String).replace("", None)
+        wrong = (given.is_not_null() & ~(table["#minutes"] > 0).fill_null(False)).arg_true()
         if len(wrong):
-            row = wrong.row(0, named=True)
-            raise InputError(
-                f"{where}: task {row[found['task']]} has {found['minutes']} {row[found['minutes']]!r}. Write a number above 0."
-            )
+            told = f"task {table['task'][wrong[0]]} has {minutes} {given[wrong[0]]!r}"
+            raise InputError(f"{where}: {told}. Write a number above 0.")
     twice = table.filter(table["task"].is_duplicated())
     if len(twice):
         raise InputError(f"{where}: task {twice['task'][0]} is there twice. Give one row per task.")

@@ -134,9 +134,9 @@ def _task_results(path: Path) -> pl.DataFrame:
         results = _by_task(path, own) or _by_task(path, own, "task_results") or inner(own)
         for task, counts in results.items():
             if isinstance(counts, dict) and "n_runs" in counts:
-                known = {"alias": str(agent), "task_id": str(task), "date": day(inner(own).get("release_date"))}
-                known |= {"task_family": str(task).partition("/")[0]} if "/" in str(task) else {}
-                rows.append(known | inner(about, str(task)) | counts)
+                row = {"alias": str(agent), "task_id": str(task), "date": day(inner(own).get("release_date"))}
+                row |= {"task_family": str(task).partition("/")[0]} if "/" in str(task) else {}
+                rows.append(row | inner(about, str(task)) | counts)
     if not rows:
         raise InputError(
             f"{path}: no agent has tasks with n_successes and n_runs. Write agents: NAME: tasks: TASK: {{n_successes: 1, n_runs: 4}}."

@@ -240,7 +240,14 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
     longest = max(float(found.path["minutes"].max()), float(found.reached["minutes"].max()))  # type: ignore[arg-type]
     low, high = _inside(pl.concat([points["minutes"], found.path["minutes"]]))
     high = min(high * 8, longest * 16)
-    path = found.path.with_columns(pl.col("minutes", "minutes_low", "minutes_high").clip(low, high))
+    open_ends = (
+        pl.col("minutes").fill_null(high),
+        pl.col("minutes_low").fill_null(low),
+        pl.col("minutes_high").fill_null(high),
+    )
+    path = found.path.with_columns(open_ends).with_columns(
+        pl.col("minutes", "minutes_low", "minutes_high").clip(low, high)
+    )
     days, all_days = (float(np.ptp(rows["released"].to_physical().to_numpy())) for rows in (points, path))
     up = float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low))
     before, after = _apart(points.filter("is_frontier"), points, days / all_days, up)

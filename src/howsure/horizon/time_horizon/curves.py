@@ -61,9 +61,11 @@ __all__ = [
     "fewest_families",
     "fit_curves",
     "horizon",
+    "in_minutes",
     "outcome_bounds",
     "over_families",
     "timed",
+    "with_ends",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
@@ -674,10 +676,15 @@ def over_families(found: Estimate, errors: FamilyErrors, success_rate: float) ->
         why = f"{errors.n_effective:.3g} effective families; an interval needs {FEWEST_FAMILIES}"
         reason = "; ".join(filter(None, (found.reason, why)))
         return replace(found, reason=reason, low_state="too_few", high_state="too_few")
-    return _with_ends(found, *errors.ends(success_rate, found.level))
+    return with_ends(found, *errors.ends(success_rate, found.level))
 
 
-def _with_ends(found: Estimate, low: float, high: float) -> Estimate:
+def in_minutes(log2_minutes: Floats) -> Floats:
+    """Minutes of their logarithms; NaN where there is none, or where floats end."""
+    return np.asarray(np.exp2(np.where(np.abs(log2_minutes) <= FARTHEST, log2_minutes, np.nan)))
+
+
+def with_ends(found: Estimate, low: float, high: float) -> Estimate:
     """An estimate with these ends in log₂ minutes; one that is infinite or beyond floats is open."""
     ends: list[tuple[float | None, State]] = [
         (2.0**end, "ok") if abs(end) <= FARTHEST else (None, "unbounded") for end in (low, high)
@@ -713,7 +720,7 @@ def family_horizon(
     low = min(low, -math.inf if found.low is None else math.log2(found.low))
     high = max(high, math.inf if found.high is None else math.log2(found.high))
     reason = "; ".join(filter(None, (found.reason, "some outcomes are unknown")))
-    return _with_ends(replace(found, reason=reason), low, high), least, most
+    return with_ends(replace(found, reason=reason), low, high), least, most
 
 
 def _beyond(value: float, edges: tuple[float, float]) -> str:

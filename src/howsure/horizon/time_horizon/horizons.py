@@ -37,6 +37,7 @@ from howsure.horizon.time_horizon.curves import (
     fewest_families,
     fit_curves,
     horizon,
+    in_minutes,
     timed,
 )
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
@@ -292,7 +293,7 @@ class TimeHorizons(Result):
         n = 0 if self.drawn is None else len(drawn.slope)
         shape = (n, len(self.models))
         columns = {"intercept": drawn.intercept, "slope": drawn.slope}
-        columns |= {_column(rate): _in_minutes(drawn.log2_minutes(rate)) for rate in self.success_rates}
+        columns |= {_column(rate): in_minutes(drawn.log2_minutes(rate)) for rate in self.success_rates}
         numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
         outcome = np.broadcast_to(drawn.outcome, shape).ravel()
         frame = pl.DataFrame(
@@ -803,11 +804,6 @@ def _joint_tables(found: TimeHorizons) -> dict[str, pl.DataFrame]:
 
 def _column(success_rate: float) -> str:
     return f"p{100 * success_rate:g}"
-
-
-def _in_minutes(log2_minutes: Floats) -> Floats:
-    """Minutes; NaN where the crossing is none or beyond floats."""
-    return np.exp2(np.where(np.isfinite(log2_minutes), log2_minutes, np.nan))
 
 
 # Success along the length of tasks: each model's curve with its band, and what was seen in steps of length.
