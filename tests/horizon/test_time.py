@@ -291,7 +291,9 @@ def test_what_has_no_horizon_says_so(rates, state, value, reason):
         assert (one.state, one.value) == (state, value)
         assert reason in one.reason
         assert (one.low, one.high) == (None, None)
-    assert result.to_frame()["minutes_state"].unique().to_list() == [state]
+    frame = result.to_frame()
+    assert frame["minutes_state"].unique().to_list() == [state]
+    assert frame.select("minutes_low_state", "minutes_high_state").unique().rows() == [("undefined", "undefined")]
 
 
 def test_separated_tasks_need_a_penalty():

@@ -22,8 +22,8 @@ from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import SpendingCells, check_success_rates, model_counts
 from howsure.horizon.time_horizon.curves import family_errors, family_horizon, fit_curves, timed
-from howsure.horizon.time_horizon.horizons import end_states, family_notes, joint_horizons, lacks_families
-from howsure.results import Provenance, Result, columns_of
+from howsure.horizon.time_horizon.horizons import family_notes, joint_horizons, lacks_families
+from howsure.results import Provenance, Result, columns_of, end_states
 from howsure.stats._arrays import check_level
 from howsure.tables import Attempts
 
@@ -175,7 +175,7 @@ def budget_horizons(
                 rows.append(
                     {"model": model, "budget": budget, "success_rate": q}
                     | columns_of(minutes=found)
-                    | end_states(found)
+                    | end_states(minutes=found)
                     | {
                         "success": float((data.weight[m] * data.rates[m]).sum()),
                         "share_unknown": float(data.cut[m].sum()),

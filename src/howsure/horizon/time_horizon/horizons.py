@@ -45,7 +45,7 @@ from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS
 from howsure.horizon.time_horizon.people_times import human_times as measure_people
 from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
-from howsure.results import Provenance, Result, columns_of
+from howsure.results import Provenance, Result, columns_of, end_states
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
@@ -60,7 +60,6 @@ __all__ = [
     "TimeHorizons",
     "assemble",
     "domain_horizons",
-    "end_states",
     "family_notes",
     "joint_horizons",
     "lacks_families",
@@ -258,7 +257,7 @@ class TimeHorizons(Result):
                     rows.append(
                         {"domain": domain, "model": model, "success_rate": rate}
                         | columns_of(minutes=found)
-                        | end_states(found)
+                        | end_states(minutes=found)
                         | {"n_runs": int(n.sum())}
                     )
         kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
@@ -496,16 +495,12 @@ def joint_horizons(
         for rate in success_rates:
             found = horizon(own.of(m), drawn.of(m), data.x[n > 0], rate, level, int(n.sum()))
             rows.append(
-                {"model": data.counts.models[m], "success_rate": rate} | columns_of(minutes=found) | end_states(found)
+                {"model": data.counts.models[m], "success_rate": rate}
+                | columns_of(minutes=found)
+                | end_states(minutes=found)
             )
     kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
-
-
-def end_states(found: Estimate) -> dict[str, str]:
-    """Columns with the states of both ends of a horizon; an end of a horizon that has none has the horizon's state."""
-    ends = {"minutes_low_state": (found.low, found.low_state), "minutes_high_state": (found.high, found.high_state)}
-    return {name: found.state if end is None and state == "ok" else state for name, (end, state) in ends.items()}
 
 
 def _check_method(method: str, *, limits: str, resample: str, covariates: Sequence[str], has_ceiling: bool) -> None:
@@ -747,7 +742,7 @@ def _row(fit: ModelFit, success_rate: float, found: Estimate) -> dict[str, Any]:
         "n_runs": fit.n_runs,
         "n_tasks": fit.n_tasks,
         "success": fit.success,
-        **end_states(found),
+        **end_states(minutes=found),
         "reason": found.reason,
         "effective_families": fit.effective_families,
     }
