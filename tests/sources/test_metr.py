@@ -167,9 +167,11 @@ def test_an_unknown_learner_type_is_refused(tmp_path):
         read(path)
 
 
-def test_a_gap_in_practice_is_refused(tmp_path):
+def test_a_gap_in_practice_is_a_missing_attempt(tmp_path):
     path = write(tmp_path / "runs.jsonl", [novice(1, 1), novice(1, 3)])
-    with pytest.raises(InputError, match=r"line 2: attempt 3 of novice_0001 on maze/a follows attempt 1"):
+    assert read(path).frame["attempt"].to_list() == [1, 3]
+    path = write(tmp_path / "runs.jsonl", [novice(1, 1), novice(1, 3), novice(1, 3)])
+    with pytest.raises(InputError, match=r"line 2: attempt 3 of novice_0001 on maze/a is there 2 times"):
         read(path)
 
 

@@ -454,14 +454,14 @@ def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
 def _predicted(completion: Completion) -> str:
     """How many answers were predicted."""
     return (
-        f"Learners left tasks early: {completion.share_predicted:.0%} of novices' answers up to attempt {completion.last} were not given, and are predicted from each learner's "
+        f"Learners left tasks early or left attempts out: {completion.share_predicted:.0%} of novices' answers up to attempt {completion.last} were not given, and are predicted from each learner's "
         "other answers (early_leavers: predict)."
     )
 
 
 def _who_left(counts: SharedTasks, settings: HorizonSettings) -> list[str]:
     """A warning where those who gave up early were better or worse than those who stayed."""
-    if not np.ptp(counts.novices.length):
+    if not np.ptp(counts.novices.last):
         return []
     warning = measure_attrition(counts.novices, level=settings.level, seed=settings.seed).warning
     return [warning] if warning else []
