@@ -16,7 +16,8 @@ from howsure.horizon.run_counts import count_table
 from howsure.horizon.time_horizon.curves import SuccessCurves, family_errors, fit_curves, horizon, timed
 from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.horizons import TimeHorizons, success_paths, time_horizons
-from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
+from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS, fit_weibull
+from howsure.horizon.time_horizon.kernels import fit as fit_line
 from howsure.horizon.time_horizon.sections import JOINT
 from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results.blocks import TableBlock
@@ -131,6 +132,27 @@ def test_an_interval_has_the_lengths_that_the_test_does_not_reject():
             gap = line[0] + line[1] * end - math.log(success_rate / (1 - success_rate))
             t = gap / math.sqrt(np.array([1, end]) @ covariance @ [1, end])
             assert abs(t) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-6)
+
+
+@pytest.mark.parametrize("curve", ["logistic", "weibull"])
+def test_one_newton_step_without_a_family_is_near_a_whole_refit(curve):
+    data = timed(simulate_time({"one": 20.0}, n_families=50, seed=3).counts)
+    errors, family = family_errors(data, 0, curve), data.counts.family
+
+    def line(kept):
+        weight = data.weight[0, kept] / data.weight[0, kept].sum()
+        good = weight * data.rates[0, kept]
+        parts = data.x[kept], good, weight - good, len(good), data.regularisation
+        found = fit_line(*parts, 0.0, 0.0)
+        return np.array((fit_weibull(*parts, *found[:2]) if curve == "weibull" else found)[:2])
+
+    assert errors.line == pytest.approx(line(family >= 0), abs=1e-5)
+    moved = np.array([line(family != f) for f in range(50)]) - errors.line
+    covariance = 49 / 50 * moved.T @ moved
+    np.testing.assert_allclose(errors.covariance, covariance, rtol=0.1)
+    low, high = errors.ends(0.5, 0.95)
+    goal = math.log(math.log(2)) if curve == "weibull" else 0.0
+    assert low < (goal - errors.line[0]) / errors.line[1] < high
 
 
 def test_families_of_equal_tasks_count_fully():
