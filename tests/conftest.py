@@ -1,7 +1,10 @@
 """What several test folders share: a real browser, and a page in it that reports every trouble."""
 
+import atexit
+import itertools
 import os
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +19,46 @@ from servers import prepared_process
 # The same examples in every run; ``pytest --hypothesis-profile=default`` draws new ones.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
+
+
+HOMES, _NUMBERS = Path(tempfile.mkdtemp(prefix="homes-")), itertools.count(1)
+atexit.register(shutil.rmtree, HOMES, ignore_errors=True)
+# What takes long to make is shared: compiled kernels (made under a lock, beside the package or here) and the script of pages with charts.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+_SHARED = ("howsure/compiling", "numba")
+_SCRIPTS = "howsure/vega-embed-*.js"
+
+
+def own_home() -> dict[str, str]:
+    """The variables of a new home, in which nothing is known of other tests or of the user."""
+    home = HOMES / f"{next(_NUMBERS)}"
+    cache = home / ".cache"
+    (cache / "howsure").mkdir(parents=True)
+    for name in _SHARED:
+        (CACHE / name).mkdir(parents=True, exist_ok=True)
+        (cache / name).symlink_to(CACHE / name, target_is_directory=True)
+    for script in CACHE.glob(_SCRIPTS):
+        (cache / "howsure" / script.name).symlink_to(script)
+    folders = {f"XDG_{name}_HOME": home / f".{name.lower()}" for name in ("CONFIG", "DATA", "STATE")}
+    return {name: str(path) for name, path in {"HOME": home, "XDG_CACHE_HOME": cache, **folders}.items()}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Each test, with the fixtures that are made for it, has a home and caches of its own: Inspect's and ours, too.
+
+    What a fixture of a module has started keeps the home of the test that asked first.
+    """
+    own = own_home()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("INSPECT_CACHE_DIR", raising=False)
+        for name, path in own.items():
+            patch.setenv(name, path)
+        yield
+    for script in Path(own["XDG_CACHE_HOME"]).glob(_SCRIPTS):
+        if not script.is_symlink():  # the first that was made
+            (CACHE / "howsure").mkdir(parents=True, exist_ok=True)
+            shutil.move(script, CACHE / "howsure" / script.name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

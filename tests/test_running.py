@@ -3,6 +3,7 @@
 import errno
 import json
 import sqlite3
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +22,7 @@ from howsure.running import (
     plain_errors,
 )
 from howsure.running.runs import _budget, is_too_long
+from howsure.safe_io import cache_folder
 from servers.event_loops import in_a_loop
 
 
@@ -310,3 +312,18 @@ def test_a_run_that_wrote_nothing_on_a_full_disk_says_so(monkeypatch, tmp_path):
         InputError, match=r"the disk is full \(0 bytes are left\). Make room; the same command continues"
     ):
         playing._finished(run, 4)
+
+
+def test_a_test_has_a_home_of_its_own(tmp_path):
+    """What is kept by another test, or by the user, changes nothing here."""
+    from inspect_ai.model import cache_path
+
+    kept = cache_path(), cache_folder() / "readings"
+    assert all(path.is_relative_to(Path.home()) for path in kept)
+    assert Path.home().parent.name.startswith("homes-")
+    assert not (Path.home() / "seen").exists()
+    (Path.home() / "seen").touch()
+
+
+def test_another_test_has_another_home():
+    assert not (Path.home() / "seen").exists()

@@ -332,6 +332,23 @@ def test_further_columns_are_the_configuration():
         Attempts(each.drop("prompt"))
 
 
+PEOPLE = pl.DataFrame(
+    {"subject": ["ann"] * 3, "kind": "human", "task": "t", "attempt": [1, 3, 4], "score": [0.0, 1, 1]}
+)
+
+
+def test_a_person_keeps_the_numbers_of_attempts_between_which_one_is_missing():
+    assert Attempts(PEOPLE).frame["attempt"].to_list() == [1, 3, 4]
+    with pytest.raises(InputError, match="attempt 3 of ann on t is there 2 times"):
+        Attempts(PEOPLE.with_columns(attempt=pl.Series([1, 3, 3])))
+    with pytest.raises(InputError, match="attempt 3 of ann on t follows attempt 1"):
+        Attempts(PEOPLE.with_columns(kind=pl.lit("model")))
+    models = PEOPLE.with_columns(subject=pl.lit("m"), kind=pl.lit("model"))
+    some = pl.concat([PEOPLE, models]).with_columns(valid=pl.Series(["yes", "no", "yes"] * 2))
+    # an invalid attempt was practice too; a model's attempts are repeats
+    assert Attempts(some).frame["attempt"].to_list() == [1, 4, 1, 2]
+
+
 def test_invalid_rows_are_excluded_and_counted():
     table = Attempts(BARE.with_columns(valid=pl.Series(["no", "yes", None, "yes"])))
     assert table.frame["attempt"].to_list() == [1, 1, 1]

@@ -47,6 +47,34 @@ def test_a_model_like_a_novice_on_attempt_n_has_horizon_n(kind):
     np.testing.assert_allclose(horizons.mean(axis=0), list(PLANTED.values()), rtol=0.05)
 
 
+def test_lost_attempts_leave_the_numbers_of_the_others(tmp_path):
+    """Renumbered, true horizons of 3 and 6 were 1.96 and 3.63 where only odd attempts were recorded, and 2.6 for 3 where a tenth was lost."""
+    world = simulate(draw_suite(40, seed=1), true_horizons={"three": 3.0, "six": 6.0}, n_learners=40, seed=1)
+    frame = world.attempts.frame
+    rng, is_model = np.random.default_rng(0), pl.col("kind") == "model"
+    lost = frame.filter(is_model | pl.Series(rng.random(len(frame)) > 0.1))
+    whole = attempt_horizons(world.attempts, n_replicates=2).headline()
+    for number, part in enumerate((frame.filter(is_model | (pl.col("attempt") % 2 == 1)), lost)):
+        part.write_csv(tmp_path / f"{number}.csv")
+        for given in (read(tmp_path / f"{number}.csv"), Attempts(part)):
+            found = attempt_horizons(given, n_replicates=2)
+            for model, row in whole.items():
+                assert found.headline()[model].horizon.value == pytest.approx(row.horizon.value, rel=0.08)
+            assert any("left attempts out" in note for note in found.provenance.notes)
+    rows = [
+        json.dumps(row)
+        for row in world.frame.filter(
+            (pl.col("learner_type") != "human_novice") | (pl.col("attempt_number") % 2 == 1)
+        ).to_dicts()
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(rows), "utf-8")
+    same = attempt_horizons(read(tmp_path / "runs.jsonl"), n_replicates=2).headline()
+    odd = attempt_horizons(read(tmp_path / "0.csv"), n_replicates=2).headline()
+    assert {model: row.horizon.value for model, row in same.items()} == pytest.approx(
+        {model: row.horizon.value for model, row in odd.items()}
+    )
+
+
 def test_weak_below_medium_below_strong_in_fifty_seeds():
     for seed in range(50):
         estimator = HorizonEstimator(simulate(seed=seed).counts, ("matching",), HALF)

@@ -1,6 +1,7 @@
 """Horizons by budget: cumulative incidence by hand, what is unknown, a true value, Inspect logs in one command."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.horizon import budget_horizons, time_horizons
+from howsure.horizon.run_counts import join_tasks
 from howsure.horizon.time_horizon.simulator import simulate_spending, simulate_time
 from howsure.tables import Attempts
 from servers import prepared_process
@@ -134,3 +136,25 @@ def test_lengths_from_a_table_of_tasks(command, tmp_path):
     told = command("horizon", "time", tmp_path / "runs.csv", "--task-table", tmp_path / "tasks.csv")
     assert told.returncode == 2
     assert "none of its tasks is in the runs" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "task,mins\na,5\n",
+            "no column minutes; it has task, mins. Rename the one that has the minutes that an expert needs",
+        ),
+        ("task,mins,family\na,5,f\n", "no column minutes; it has task, mins, family"),
+        ("name,minutes\na,5\n", "no column task; it has name, minutes. Rename the one that names the task"),
+        ("task,expert_minutes\na,5\nb,x\n", "task b has expert_minutes 'x'. Write a number above 0"),
+    ],
+)
+def test_a_table_of_tasks_that_lacks_a_column_is_told_which(text, says):
+    """ "No columns task and minutes" was said of a table with a column task, or the missing minutes were blamed on the runs."""
+    table = pl.read_csv(text.encode())
+    bare = Attempts(runs([("a", 10, 1, None), ("b", 10, 1, None)]).frame.drop("minutes"))
+    with pytest.raises(InputError, match=re.escape(says)):
+        join_tasks(bare, table, "tasks.csv")
+    with_minutes = join_tasks(runs([("a", 10, 1, None)]), pl.read_csv(b"task_id,topic\na,f\n"))
+    assert with_minutes.frame.select("minutes", "family").rows() == [(1.0, "f")]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon import forecast_horizons
+from howsure.horizon import fit_horizon_trend, forecast_horizons
 from howsure.horizon.time_horizon.forecasting import SHAPES, parse_length
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
 
@@ -103,3 +103,30 @@ def test_the_published_horizons():
     assert day["date"] < month["date"] < datetime.date(2030, 1, 1)
     n, total = found.past_coverage
     assert n / total > 0.8
+
+
+def test_no_date_lies_before_the_last_model():
+    """A later model beside the frontier has not reached the length either; the lower limit was a year before its release."""
+    rows = [(f"m{k}", DAY + datetime.timedelta(days=200 * k), 2.0**k) for k in range(7)]
+    last = DAY + datetime.timedelta(days=1700)
+    frame = pl.DataFrame([*rows, ("late", last, 3.0)], schema=["model", "released", "minutes"], orient="row")
+    row = forecast_horizons(dated_horizons(frame), targets=(70.0,)).reached.row(0, named=True)
+    assert not row["is_reached"]
+    assert last <= row["date_low"] <= row["date"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_intervals_that_reach_beyond_floats_leave_bands_open():
+    """exp2 overflowed, with a warning and infinite minutes."""
+    ends = {"minutes_low": [1e-300, 1e-200, 1e-100, 0.1, 0.1], "minutes_high": [1e300, 1e200, 1e300, 20.0, 200.0]}
+    minutes = [1.0, 1.0001, 1.0002, 1.0003, 1.0004]
+    for step in (365, 1):
+        released = [DAY + datetime.timedelta(days=step * k) for k in range(5)]
+        frame = pl.DataFrame({"model": [f"m{k}" for k in range(5)], "released": released, "minutes": minutes, **ends})
+        horizons = dated_horizons(frame)
+        path = fit_horizon_trend(horizons).path
+        assert path["minutes_high"].null_count() > 0
+        assert path["minutes_high"].drop_nulls().is_finite().all()
+        ahead = forecast_horizons(horizons, targets=(1000.0,)).path["minutes_high"]
+        assert ahead.drop_nulls().is_finite().all()
+        assert (ahead.null_count() > 0) == (step == 1)

@@ -38,3 +38,13 @@ def test_data_sets_without_an_answer_are_counted():
     found = interval_coverage.coverage("known", n_simulations=5, seed=96)
     assert found.rows["n_simulations"].to_list() == [4, 4]
     assert found.provenance.notes == ("2 of 10 data sets were refused, as in: Too few.",)
+
+
+def test_an_estimate_without_interval_contains_no_true_value(monkeypatch):
+    """It was counted as containing every true value."""
+    few = Estimate(2.0, reason="few", low_state="too_few", high_state="too_few")
+    some = (few, Estimate.without("undefined", "none"), Estimate(2.0, 1.0, None, high_state="unbounded"))
+    simulate = lambda design, level, seed: {"n": [(some[seed % 3], 0.5)]}  # noqa: E731
+    monkeypatch.setitem(interval_coverage.HORIZONS, "known", (simulate, [{"n_tasks": 10}]))
+    row = interval_coverage.coverage("known", n_simulations=6).rows.row(0, named=True)
+    assert (row["coverage"], row["share_open"], row["share_without"]) == (0, 1, pytest.approx(2 / 3))

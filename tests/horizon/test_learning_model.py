@@ -19,7 +19,9 @@ from howsure.horizon.learning_curves.learning_model import (
     fit_learning_model,
     predict_in_order,
 )
+from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.horizon.simulator import draw_suite, simulate
+from howsure.tables import Attempts
 
 
 def novices(seed=0, n_tasks=12, **design):
@@ -204,3 +206,24 @@ def test_on_real_learners_it_is_at_least_as_good_as_performance_factors_with_a_l
     found = crossvalidate_learners(runs, folds=2, predictors=("constant", "adaptive"))
     gap = {row["predictor"]: row for row in found.scores.rows(named=True)}
     assert gap["adaptive"]["difference_high"] < 0 < gap["constant"]["difference_low"]
+
+
+def test_what_is_learnt_on_a_missing_attempt_is_known_on_the_next():
+    """Bayesian knowledge tracing with 40 % of the answers lost has the parameters of all answers, near those that were simulated."""
+    rng, n, courses = np.random.default_rng(5), 8, 4000
+    learnt = rng.geometric(0.15, courses)
+    knows = (rng.random(courses) < 0.3)[:, None] | (np.arange(n) >= learnt[:, None])
+    scores = np.where(knows, rng.random((courses, n)) > 0.1, rng.random((courses, n)) < 0.2).astype(float)
+    is_there = rng.random((courses, n)) > 0.4
+    is_there[:, 0] |= ~is_there.any(axis=1)
+    course, attempt = np.nonzero(is_there)
+    frame = pl.DataFrame(
+        {
+            "subject": pl.Series(course).cast(pl.String),
+            "kind": "human",
+            "task": "t",
+            "attempt": attempt + 1,
+            "score": scores[is_there],
+        }
+    )
+    assert _fit_tracing(novice_counts(Attempts(frame)))[0] == pytest.approx([0.3, 0.15, 0.2, 0.1], abs=0.03)

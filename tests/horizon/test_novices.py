@@ -7,6 +7,7 @@ import pytest
 from horizon.people import people
 from howsure.errors import InputError, OptionError
 from howsure.horizon.learning_curves.novice_counts import _weigh_plainly, novice_counts
+from howsure.sources import read
 from howsure.tables import Attempts
 
 
@@ -31,7 +32,7 @@ def random_counts(seed=0, n_learners=9, n_tasks=4):
         (f"learner {learner}", "human", f"task {t}", n + 1, rng.integers(0, 3) / 2)
         for learner in range(n_learners)
         for t in range(n_tasks)
-        for n in range(rng.integers(0, 6))
+        for n in np.flatnonzero(rng.random(6) < 0.6)  # some attempts between others are missing
     ]
     frame = pl.DataFrame(rows, schema=["subject", "kind", "task", "attempt", "score"], orient="row")
     return novice_counts(Attempts(frame.sample(fraction=1, shuffle=True, seed=seed)))
@@ -83,6 +84,32 @@ def test_the_kernel_weighs_as_numpy_does():
         np.testing.assert_allclose(ours, plain, atol=1e-12)
 
 
+def test_gaps_are_missing_attempts():
+    rows = [("ann", "b", 1, 0.0), ("ann", "b", 3, 1.0), ("bob", "b", 2, 1.0), ("bob", "b", 4, 0.0)]
+    frame = pl.DataFrame(rows, schema=["subject", "task", "attempt", "score"], orient="row")
+    counts = novice_counts(Attempts(frame.with_columns(kind=pl.lit("human"))))
+    assert counts.trials.tolist() == [[1, 1, 1, 1]]
+    assert counts.successes.tolist() == [[0, 1, 1, 0]]
+    assert counts.last.tolist() == [3, 4]
+    np.testing.assert_array_equal(counts.first_scores, [0, np.nan])
+    assert counts.of_learners(np.array([False, True])).trials.tolist() == [[0, 1, 0, 1]]
+
+
+def test_products_of_residuals_are_summed_over_learners_by_attempt():
+    counts = random_counts(7)
+    _, products, *_ = counts.residual_products
+    plain = np.zeros((6, 6))
+    for course, (task, start, n) in enumerate(zip(counts.task, counts.offset, counts.length, strict=True)):
+        at, answers = counts.attempt[start : start + n], counts.trials[task]
+        residual = np.zeros(6)
+        residual[at] = (counts.scores[start : start + n] - (counts.successes[task] / np.maximum(answers, 1))[at]) / (
+            answers[at] * len(counts.tasks)
+        )
+        plain += np.outer(residual, residual)
+        assert counts.last[course] == at.max() + 1
+    np.testing.assert_allclose(products, plain, atol=1e-12)
+
+
 def test_some_tasks_only():
     counts = random_counts(5)
     chosen = np.array([True, False, True, False])
@@ -96,3 +123,35 @@ def test_some_tasks_only():
 def test_real_people_are_covered_as_published():
     assert len(people("assist09", answers=30, attempts=6, first=80).tasks) == 76
     assert len(people("spanish", answers=20, attempts=6, first=25).tasks) == 186
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers", "expected"),
+    [
+        ("attempt", [1, 3, 7], [1, 3, 7]),
+        ("attempt", [0, 2, 6], [1, 3, 7]),  # counted from 0
+        ("trial", [2, 3, 5], [2, 3, 5]),
+        ("seed", [11, 30, 71], [1, 2, 3]),
+    ],
+)
+def test_numbers_of_peoples_attempts_in_files(tmp_path, column, numbers, expected):
+    rows = [
+        *(f"ann,human,t,{n},1" for n in numbers),
+        *(f"bob,human,t,{n},0" for n in numbers[:2]),
+        *(f"m,model,t,{n},1" for n in numbers),
+    ]
+    header = f"subject,kind,task,{column},score"
+    (tmp_path / "one.csv").write_text("\n".join([header, *rows]))
+    frame = read(tmp_path / "one.csv").frame
+    assert frame.filter(subject="ann")["attempt"].to_list() == expected
+    assert frame.filter(subject="bob")["attempt"].to_list() == expected[:2]
+    assert frame.filter(subject="m")["attempt"].to_list() == [1, 2, 3]
+
+
+def test_people_in_several_files_keep_their_numbers(tmp_path):
+    for name, numbers in (("a", (1, 4)), ("b", (6, 9))):
+        rows = [f"{who},{kind},t,{n},1" for n in numbers for who, kind in (("ann", "human"), ("m", "model"))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["subject,kind,task,attempt,score", *rows]))
+    frame = read([tmp_path / "a.csv", tmp_path / "b.csv"]).frame
+    assert frame.filter(subject="ann")["attempt"].to_list() == [1, 4, 6, 9]
+    assert frame.filter(subject="m")["attempt"].to_list() == [1, 2, 3, 4]

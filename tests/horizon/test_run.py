@@ -228,6 +228,7 @@ def asked(tasks, tmp_path_factory):
             job(server, tasks, out, shots=3, attempts=1, config={"temperature": 0.5}),
             job(server, made, out, shots=2, attempts=2, judge=None, judge_base_url=None),
             *(mock, mock, mock | {"model": "nobody/m", "says": None}),
+            mock | {"says": None, "attempts": 1, "out": out / "offline"},
             *(mock | {"config": {"temprature": 0}}, mock | {"attempts": 0}),
         )
         own = [request for request in server.requests if "What is" in request.text]
@@ -266,12 +267,15 @@ def test_a_model_with_examples_is_a_subject_of_its_own_and_settings_reach_it(ask
 
 
 def test_inspects_mock_model_and_what_is_wrong_with_a_name(tasks, asked):
-    _, _, done, again, unknown, misspelt, none = asked[0]
+    _, _, done, again, unknown, plain, misspelt, none = asked[0]
     n = 3 * len(read_tasks(tasks))
     assert done["tokens"]["model"] == {"input": 7 * n, "output": 3 * n, "reasoning": 0}
     assert (outcome(done)["sum/0"], outcome(done)["sum/1"]) == ([1.0] * 3, [0.0] * 3)
     assert (done["status"], done["failures"]["unjudged"], done["addresses"]) == ("complete", 3 * len(VERDICTS), [])
     assert again["paths"] == done["paths"]
+    # without a count of its own Inspect would fetch a tokenizer: "0 of 12 attempts scored" offline, reason api
+    assert (plain["status"], plain["addresses"], "api" in plain["failures"]) == ("complete", [], False)
+    assert plain["tokens"]["model"]["input"] > 0
     assert unknown["error"].startswith("OptionError: ")
     assert "nobody" in unknown["error"]
     assert "Did you mean 'temperature'?" in misspelt["error"]

@@ -66,6 +66,14 @@ def test_the_share_carried_is_the_ratio_of_the_effects():
     assert row["share_carried_low"] < 0.5 / 0.4 < row["share_carried_high"]
 
 
+def test_practice_that_was_not_recorded_counts_as_practice():
+    rows = world(3, n_learners=150)
+    rng = np.random.default_rng(0)
+    lost = rows.filter((pl.col("attempt") == 5) | pl.Series(rng.random(len(rows)) > 0.3))
+    for pair, row in effects(measure_transfer(lost)).items():
+        assert row["effect"] == pytest.approx(effects(measure_transfer(rows))[pair]["effect"], abs=0.12)
+
+
 def test_a_task_of_two_skills_gains_from_practice_at_its_parts():
     planted = {("a", "a+b"): 0.6}
     found = effects(measure_transfer(world(5, n_learners=120, skills=("a", "b", "a+b"), planted=planted)))

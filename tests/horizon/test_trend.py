@@ -221,6 +221,22 @@ def test_what_cannot_be_read_is_named(tmp_path, name, text, says):
         dated_horizons(path)
 
 
+@pytest.mark.parametrize(
+    "text", ["date:\n  o1: 2024-12-05\n  'x: 2': '2024-05-13'\n", "o1: 2024-12-05\n'x: 2': 2024-05-13\n"]
+)
+def test_release_dates_in_yaml(tmp_path, text):
+    """As METR publishes them, and as the error message advises."""
+    path = tmp_path / "r.yaml"
+    path.write_text(text)
+    assert read_releases(path) == {"o1": datetime.date(2024, 12, 5), "x: 2": datetime.date(2024, 5, 13)}
+    path.write_text(text.replace("12-05", "13-05"))
+    with pytest.raises(InputError, match=r"r.yaml line \d: o1: 2024-13-05 is not a date. Write 2024-12-05"):
+        read_releases(path)
+    path.write_text("date:\n")
+    with pytest.raises(InputError, match="not release dates by model"):
+        read_releases(path)
+
+
 def test_a_table_of_releases_needs_dates(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("model,when\nx,2020-01-01\n")

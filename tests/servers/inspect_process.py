@@ -10,10 +10,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections import ChainMap
 
 from servers import prepared_process
 
-ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
+ENVIRONMENT = ChainMap({"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}, os.environ)
+"""Always that of the test that is running: each has its own home."""
 
 
 def run(file, *jobs):

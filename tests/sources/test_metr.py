@@ -12,6 +12,7 @@ from howsure.sources import metr, read, recognise
 from howsure.tables import Attempts
 
 REAL = Path(__file__).parents[2] / "../shared/data/metr/runs_2025-01-28.jsonl"
+TRIALS = REAL.parents[1] / "trials/metr"
 RUN = {"task_id": "maze/a", "task_family": "maze", "alias": "o9", "score_binarized": 1, "human_minutes": 12.5}
 DAY = 24 * 3600 * 1000
 
@@ -166,9 +167,11 @@ def test_an_unknown_learner_type_is_refused(tmp_path):
         read(path)
 
 
-def test_a_gap_in_practice_is_refused(tmp_path):
+def test_a_gap_in_practice_is_a_missing_attempt(tmp_path):
     path = write(tmp_path / "runs.jsonl", [novice(1, 1), novice(1, 3)])
-    with pytest.raises(InputError, match=r"line 2: attempt 3 of novice_0001 on maze/a follows attempt 1"):
+    assert read(path).frame["attempt"].to_list() == [1, 3]
+    path = write(tmp_path / "runs.jsonl", [novice(1, 1), novice(1, 3), novice(1, 3)])
+    with pytest.raises(InputError, match=r"line 2: attempt 3 of novice_0001 on maze/a is there 2 times"):
         read(path)
 
 
@@ -324,6 +327,34 @@ def test_published_results_are_scores_with_the_release(tmp_path):
     row = read(path).frame.row(0, named=True)
     assert (row["model"], row["benchmark"], row["score"]) == ("o9", "METR-Horizon-v1", 0.48)
     assert (row["date"], float(row["p50_minutes"])) == (date(2024, 6, 20), 18.5)
+
+
+def test_task_results_may_list_their_tasks(tmp_path):
+    """Version 1.1: an agent's tasks are a list, its release is a date, and a family is the first part of a task's name."""
+    path = tmp_path / "results.yaml"
+    path.write_text(
+        "benchmark_name: METR-Horizon-v1.1\nagents:\n  o9:\n    release_date: 2025-01-02\n    tasks:\n"
+        "    - task_id: a/1\n      human_minutes: 2\n      n_successes: 4\n      n_runs: 4\n"
+        "    - task_id: a/2\n      human_minutes: 30\n      n_successes: 1\n      n_runs: 4\n"
+    )
+    assert "task results" in metr.recognise(path)
+    frame = read(path).frame.sort("task")
+    assert frame.select("subject", "task", "family", "minutes", "n", "n_success").rows() == [
+        ("o9", "a/1", "a", 2.0, 4, 4),
+        ("o9", "a/2", "a", 30.0, 4, 1),
+    ]
+    assert frame["date"].to_list() == [date(2025, 1, 2)] * 2
+    path.write_text(path.read_text().replace("task_id: a/2", "task_id: a/1"))
+    with pytest.raises(InputError, match=r"results.yaml: tasks: a/1 is there twice"):
+        read(path)
+
+
+@pytest.mark.skipif(not TRIALS.is_dir(), reason="METR's task results are not here")
+def test_metr_task_results_1_1_are_read():
+    frame = read(TRIALS / "task_results_1_1_excerpt.yaml").frame
+    assert frame["subject"].unique().to_list() == ["GPT-4 0314"]
+    assert (frame["n"].sum(), frame["n_success"].sum()) == (26, 14)
+    assert "alert_triage" in frame["family"].to_list()
 
 
 def test_task_results_in_yaml_are_counts(tmp_path):

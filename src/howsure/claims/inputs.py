@@ -15,6 +15,7 @@ import polars as pl
 from howsure.claims.claim_files import Claim, ClaimFile
 from howsure.errors import InputError
 from howsure.horizon.time_horizon.published import read_releases
+from howsure.sources import metr
 from howsure.study.agreement import read_ratings
 from howsure.tables import Attempts, Ratings, Scores, Table
 from howsure.tables.frames import format_of, parts_of
@@ -189,7 +190,7 @@ def _names_in(piece: Any) -> set[str]:
 
 def _is_releases(piece: Any) -> bool:
     if isinstance(piece, str | os.PathLike) and Path(piece).suffix.lower() in (".yaml", ".yml"):
-        return True
+        return (metr.recognise(Path(piece)) or "release dates").endswith("release dates")
     names = _names_in(piece)
     return "model" in names and bool(names & _RELEASED) and not names & _NOT_RELEASES
 

@@ -111,16 +111,30 @@ _FIRST = datetime.date(2020, 1, 1)
 Drawn = dict[str, list[tuple[Estimate, float]]]
 
 
+_FEW: dict[str, dict[str, Any]] = {
+    "7 families of 30 to 1 tasks": {"n_families": 7, "n_tasks": (30, 12, 8, 4, 2, 1, 1), "n_runs": 3},
+    "10 families of 60 to 1 tasks": {"n_families": 10, "n_tasks": (60, 30, 10, 5, 2, 1, 1, 1, 1, 1), "n_runs": 3},
+    "12 equal families": {"n_families": 12, "n_runs": 4},
+    "30 families of one run": {"n_families": 30, "n_tasks": 1, "n_runs": 1},
+    "20 families, weak models, steep curves": {"n_families": 20, "n_runs": 3, "slope": -2.0},
+    "7 unequal families, weak models, steep curves": {"n_families": 7, "n_tasks": (30, 12, 8, 4, 2, 1, 1), "n_runs": 3, "slope": -2.0},
+}  # fmt: skip
+"""Data with few families, unequal ones, or few successes."""
+
+
 def _time_horizons(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
-    """One data set: the 50 % and 80 % horizons of six models."""
-    world = _heavy(design, seed)
-    noise = design["minutes_noise"] or None
+    """One data set: the 50 % and 80 % horizons of six models, or of two where families are few."""
+    if "data" in design:
+        models = {"weak": 0.5, "weaker": 2.0} if "weak" in design["data"] else {"short": 8.0, "long": 60.0}
+        world, noise = simulate_time(models, seed=seed, **_FEW[design["data"]]), None
+    else:
+        models, world, noise = _HORIZONS, _heavy(design, seed), design["minutes_noise"] or None
     found = time_horizons(
         world.counts, method=design["model"], minutes_noise=noise, n_replicates=250 if design["model"] == "joint" else 0, level=level,
         seed=seed, has_sensitivity=False,
     )  # fmt: skip
     return {
-        f"{100 * rate:g} % horizon": [(found.minutes(m, rate), world.truth(m, rate)) for m in _HORIZONS]
+        f"{100 * rate:g} % horizon": [(found.minutes(m, rate), world.truth(m, rate)) for m in found.models]
         for rate in _RATES
     }
 
@@ -211,14 +225,17 @@ def _heavy(design: Mapping[str, Any], seed: int) -> SimulatedTimeRuns:
     )
 
 
-_DESIGNS = [
+_DESIGNS: list[dict[str, Any]] = [
     {"model": model, "n_families": n_families, "minutes_noise": noise}
     for model in ("logistic", "joint")
     for noise in (0, 1)
     for n_families in (15, 25, 50, 100)
 ]
 
-draw_time_horizons = _time_horizons, _DESIGNS
+draw_time_horizons = (
+    _time_horizons,
+    [*_DESIGNS, *({"model": model, "data": data} for model in ("logistic", "joint") for data in _FEW)],
+)
 draw_comparisons = _comparisons, _DESIGNS
 draw_domains = _domains, [{"n_models": n_models, "scatter": scatter} for n_models in (8, 16) for scatter in (0, 0.7)]
 draw_limits = _limits, [{"lasting": lasting, "limits": way} for lasting in LASTING for way in ENDINGS["limits"]]
@@ -253,8 +270,8 @@ class HorizonCoverage(Result):
     Parameters
     ----------
     rows : pl.DataFrame
-        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_error (estimate divided by true value, in doublings: the
-        bias), median_width (in doublings) and share_open (intervals with an open end).
+        quantity, design, n_simulations, level, coverage (of the intervals that there are; should equal ``level``), monte_carlo_se, median_error (estimate divided by true value, in doublings: the
+        bias), median_width (in doublings), share_open (intervals with an open end) and share_without (estimates without an interval, whose state says why).
     provenance : Provenance
         Settings, seed, version and notes.
     """
@@ -333,16 +350,21 @@ def coverage(
     settings = {"of": of, "containing": containing, "n_simulations": n_simulations, "level": level}
     notes = [f"{len(refused)} of {done:,} data sets were refused, as in: {refused[0]}"] if refused else []
     return HorizonCoverage(
-        rows=pl.DataFrame(rows, infer_schema_length=None),
+        rows=pl.DataFrame(rows, schema_overrides=dict.fromkeys(_SHARES, pl.Float64), infer_schema_length=None),
         provenance=Provenance(settings, seed=seed, notes=tuple(notes)),
     )
+
+
+_SHARES = ("coverage", "monte_carlo_se", "median_error", "median_width", "share_open", "share_without")
 
 
 def _row(
     quantity: str, design: Mapping[str, Any], level: float, sets: Sequence[Sequence[tuple[Estimate, float]]]
 ) -> dict[str, Any]:
-    held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
-    found = [one for pairs in sets for one, _ in pairs]
+    with_interval = [[(one, truth) for one, truth in pairs if _has_interval(one)] for pairs in sets]
+    held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in with_interval if pairs])
+    found = [one for pairs in with_interval for one, _ in pairs]
+    n_all = sum(map(len, sets))
     widths = [np.log2(one.high / one.low) for one in found if one.low and one.high and one.low > 0]
     # beyond the range an estimate errs by an unknown amount to that side, which a median can take
     beyond = {"above_range": np.inf, "unbounded": np.inf, "below_range": -np.inf}
@@ -357,14 +379,21 @@ def _row(
     return {
         "quantity": quantity,
         "design": _description(design),
-        "n_simulations": len(held),
+        "n_simulations": len(sets),
         "level": level,
-        "coverage": float(held.mean()),
+        "coverage": float(held.mean()) if len(held) else None,
         "monte_carlo_se": float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else None,
         "median_error": bias if np.isfinite(bias) else None,
         "median_width": float(np.median(widths)) if widths else None,
-        "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
+        "share_open": float(np.mean([one.low is None or one.high is None for one in found])) if found else None,
+        "share_without": 1 - len(found) / n_all if n_all else None,
     }
+
+
+def _has_interval(one: Estimate) -> bool:
+    """Whether an estimate has an interval, which may be open: without one, it would contain any true value."""
+    ends = {one.low_state if one.low is None else "number", one.high_state if one.high is None else "number"}
+    return ends != {"ok"} and not {"too_few", "undefined"} & ends
 
 
 def _description(design: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, codes
 from howsure.stats.means import mean
 from howsure.tables import Attempts
+from howsure.tables.known_words import ALIASES
 
 __all__ = [
     "ENDINGS",
@@ -382,7 +383,7 @@ def join_tasks(
     attempts : Attempts
         Whatever they say of these columns themselves is replaced where the table says something.
     tasks : polars.DataFrame
-        One row per task: ``task`` (or ``task_id``), ``minutes`` (or ``human_minutes``) and, if known, ``family`` (or ``task_family``), ``domain``, ``human_source``.
+        One row per task: ``task`` (or ``task_id``), ``minutes`` (or ``human_minutes``, ``expert_minutes``) and, if known, ``family`` (or ``task_family``), ``domain``, ``human_source``.
     where : str
         What errors and notes call the table.
     covariates : sequence of str
@@ -393,17 +394,33 @@ def join_tasks(
     Attempts
         With a note that counts tasks without a row and rows without a task.
     """
-    known = {"task": ("task", "task_id", "sample"), "minutes": ("minutes", "human_minutes"), "family": ("family", "task_family"),
-             "domain": ("domain",), "human_source": ("human_source",), **{name: (name,) for name in covariates}}  # fmt: skip
+    wanted = ("task", "minutes", "family", "domain", "human_source", *covariates)
+    known = {
+        name: (name, *(ALIASES[Attempts].get(name, ()) if name in ("task", "minutes", "family") else ()))
+        for name in wanted
+    }
     found = {ours: next((name for name in theirs if name in tasks.columns), None) for ours, theirs in known.items()}
-    if found["task"] is None or len([name for name in found.values() if name]) < 2:
-        raise InputError(f"{where}: no columns task and minutes. Give one row per task.")
+    needed = ["task"] if attempts.has("minutes") else ["task", "minutes"]
+    for name in needed:
+        if found[name] is None:
+            columns = ", ".join(tasks.columns)
+            raise InputError(
+                f"{where}: no column {name}; it has {columns}. Rename the one that {'names the task' if name == 'task' else 'has the minutes that an expert needs'}."
+            )
+    if not any(found[name] for name in wanted[1:]):
+        raise InputError(f"{where}: has nothing about tasks but their names. Add minutes, family or domain.")
     kinds = {"minutes": pl.Float64}
     table = tasks.select(
         pl.col(theirs).cast(kinds.get(ours, pl.String), strict=False).alias(f"#{ours}" if ours != "task" else ours)
         for ours, theirs in found.items()
         if theirs
     )
+    if minutes := found["minutes"]:
+        given = tasks[minutes].cast(pl.String).replace("", None)
+        wrong = (given.is_not_null() & ~(table["#minutes"] > 0).fill_null(False)).arg_true()
+        if len(wrong):
+            told = f"task {table['task'][wrong[0]]} has {minutes} {given[wrong[0]]!r}"
+            raise InputError(f"{where}: {told}. Write a number above 0.")
     twice = table.filter(table["task"].is_duplicated())
     if len(twice):
         raise InputError(f"{where}: task {twice['task'][0]} is there twice. Give one row per task.")

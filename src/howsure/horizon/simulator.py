@@ -367,6 +367,7 @@ def _novice_counts(tasks: list[str], practice: Bools, tried: Ints) -> NoviceCoun
         length=length,
         offset=np.cumsum(length) - length,
         scores=practice[is_made].astype(np.float64),
+        attempt=np.nonzero(is_made)[2],
     )
 
 

@@ -10,6 +10,6 @@
     schemas    the published JSON schema of each result
 """
 
-from howsure.results.base import Provenance, Result, columns_of, plain, write_json
+from howsure.results.base import Provenance, Result, columns_of, end_states, plain, write_json
 
-__all__ = ["Provenance", "Result", "columns_of", "plain", "write_json"]
+__all__ = ["Provenance", "Result", "columns_of", "end_states", "plain", "write_json"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Block, Section
 
-__all__ = ["Provenance", "Result", "columns_of", "plain", "readable", "write_json"]
+__all__ = ["Provenance", "Result", "columns_of", "end_states", "plain", "readable", "write_json"]
 
 
 # What made a result, and how values go to JSON.
@@ -75,6 +75,21 @@ def columns_of(**estimates: Estimate) -> dict[str, Any]:
         f"{name}{end}": found
         for name, one in estimates.items()
         for end, found in (("", one.value), ("_low", one.low), ("_high", one.high), ("_state", one.state))
+    }
+
+
+def end_states(**estimates: Estimate) -> dict[str, str]:
+    """The states of both ends of estimates as columns: ``name_low_state`` and ``name_high_state``. The ends of an estimate without interval are ``undefined``, or as it is."""
+
+    def state(one: Estimate, end: float | None, own: State) -> State:
+        if end is not None or own != "ok":
+            return own
+        return one.state if one.state in ("unbounded", "too_few") else "undefined"
+
+    return {
+        f"{name}_{end}_state": state(one, getattr(one, end), getattr(one, f"{end}_state"))
+        for name, one in estimates.items()
+        for end in ("low", "high")
     }
 
 

@@ -259,14 +259,14 @@ class InspectRun:
         from inspect_ai import eval as run_eval
 
         whole: dict[str, Any] = asking.identity | self._manner(asking) | {"metadata": {_MARK: self.mark}} | options
-        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
+        with self._alone(), self._keeping_replies(), _counting_here(), self._spending(asking), plain_errors():
             run_eval(task, **whole)
 
     def retry(self, log: Path, asking: Asking, **options: Any) -> None:
         """Go on with a log of the run as Inspect does: finished samples are taken over; ``options`` are more of ``eval_retry``."""
         from inspect_ai import eval_retry
 
-        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
+        with self._alone(), self._keeping_replies(), _counting_here(), self._spending(asking), plain_errors():
             eval_retry(str(log), **self._manner(asking), **options)
 
     def forget_replies(self) -> None:
@@ -316,6 +316,25 @@ class InspectRun:
             os.environ.pop(name)
             if before is not None:
                 os.environ[name] = before
+
+
+@contextmanager
+def _counting_here() -> Iterator[None]:
+    """Inspect's mock model counts tokens with a tokenizer that it fetches from the network; here it counts four characters as one."""
+    from inspect_ai.model import get_model
+
+    async def count(_: Any, text: str) -> int:
+        return max(1, len(text) // 4)
+
+    mock: Any = type(get_model("mockllm/model", memoize=False).api)
+    before = vars(mock).get("count_text_tokens")
+    mock.count_text_tokens = count
+    try:
+        yield
+    finally:
+        del mock.count_text_tokens
+        if before is not None:
+            mock.count_text_tokens = before
 
 
 class GivenUpError(Exception):
@@ -561,7 +580,7 @@ def _reason(error: Exception) -> str:
     if _TOKENIZER in told:
         return (
             "Inspect counts this model's tokens with a tokenizer that it fetches from the network, which cannot be reached. "
-            "Use a model whose server counts them, or play without a model: --player oracle"
+            "Use a model whose server counts them, or run the mock model with howsure instead of inspect"
         )
     return next(iter(error_counts([told])), told)
 

@@ -163,7 +163,7 @@ def guess(paths: Sequence[Any], **options: Any) -> Guess:
 
 
 def _numbered_together(guesses: list[Guess]) -> list[Guess]:
-    """Attempts of several files whose numbers do not run 1, 2, … for a subject and task get the rank of their number among all files."""
+    """Attempts of several files whose numbers do not run 1, 2, … for a subject and task get the rank of their number among all files; people keep their numbers."""
     if len(guesses) == 1 or guesses[0].table is not Attempts:
         return guesses
     by = ["subject", "task"]
@@ -171,14 +171,24 @@ def _numbered_together(guesses: list[Guess]) -> list[Guess]:
     if not all({*by, "attempt"} <= {*one.collect_schema().names()} for one in rows):
         return guesses
     number = pl.col("attempt").cast(pl.Float64, strict=False)
-    numbers = pl.concat([one.select(*(pl.col(name).cast(pl.String) for name in by), number) for one in rows])
+    numbers = pl.concat(
+        [
+            one.select(
+                *(pl.col(name).cast(pl.String) for name in by),
+                number,
+                ((pl.col("kind") == "human") if "kind" in one.collect_schema() else pl.lit(False)).alias("is_person"),
+            )
+            for one in rows
+        ]
+    )
     facts = numbers.group_by(by).agg(
         pl.len().alias("n"), pl.min("attempt").alias("first"), pl.max("attempt").alias("last")
     )
     is_whole = facts.select(((pl.col("first") == 1) & (pl.col("last") == pl.col("n"))).all())
     if is_whole.collect(engine="streaming").item():
         return guesses
-    ranks = numbers.select(number.rank("dense").over(by).cast(pl.Int64)).collect().to_series()
+    rank = pl.when("is_person").then(number).otherwise(number.rank("dense").over(by))
+    ranks = numbers.select(rank.cast(pl.Int64)).collect().to_series()
     made, start = [], 0
     for one in guesses:
         frame = one.part.collect(one.part.rows)

@@ -5,7 +5,7 @@ Five layouts, told apart by their keys:
 - runs: one line per run, with ``task_id``, ``alias``, ``score_binarized`` and mostly ``human_minutes``;
 - practice (NAME): runs with ``attempt_number`` and ``learner_type``, where a person tries the same task again and again;
 - counts: ``n_successes`` out of ``n_runs`` for each subject and task; they stay counts;
-- task results (YAML): ``agents`` → tasks → ``n_successes`` and ``n_runs``, which are counts as well; ``tasks`` beside them may hold ``human_minutes``;
+- task results (YAML): ``agents`` → tasks (by name, or as a list) → ``n_successes`` and ``n_runs``, which are counts as well; ``tasks`` beside them may hold ``human_minutes``;
 - published results (YAML): the average score and the horizons of each model, which become scores;
 - release dates (YAML): ``date`` by model, which become the dates of the runs that are read with them.
 """
@@ -24,7 +24,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.sources import Progress
 from howsure.sources._reading import head, keys, leave_out, number_attempts, read_each, saw
-from howsure.sources._records import Found, as_table, day, inner, number, text
+from howsure.sources._records import Found, as_table, day, inner, items, number, text
 from howsure.tables import Attempts, Scores, Table
 from howsure.tables.frames import Part, parts_of
 from howsure.yaml_files import read_yaml
@@ -123,22 +123,47 @@ def _yaml_layout(path: Path) -> str | None:
 
 
 def _task_results(path: Path) -> pl.DataFrame:
-    """One row per agent and task: agents (or the whole file) → tasks → n_successes, n_runs; what ``tasks`` says of a task is added."""
+    """One row per agent and task: agents (or the whole file) → tasks → n_successes, n_runs, where tasks are named or a list; what ``tasks`` says of a task is added.
+
+    An agent's release is the date of its rows. A task without family has the one that its name begins with, as in METR's runs.
+    """
     held = inner(read_yaml(path).value)
-    agents, about = inner(held, "agents") or {k: v for k, v in held.items() if k != "tasks"}, inner(held, "tasks")
+    agents, about = inner(held, "agents") or {k: v for k, v in held.items() if k != "tasks"}, _by_task(path, held)
     rows = []
     for agent, own in agents.items():
-        results = inner(own, "tasks") or inner(own, "task_results") or inner(own)
+        results = _by_task(path, own) or _by_task(path, own, "task_results") or inner(own)
         for task, counts in results.items():
             if isinstance(counts, dict) and "n_runs" in counts:
-                rows.append({"alias": str(agent), "task_id": str(task), **inner(about, str(task)), **counts})
+                row = {"alias": str(agent), "task_id": str(task), "date": day(inner(own).get("release_date"))}
+                row |= {"task_family": str(task).partition("/")[0]} if "/" in str(task) else {}
+                rows.append(row | inner(about, str(task)) | counts)
     if not rows:
         raise InputError(
             f"{path}: no agent has tasks with n_successes and n_runs. Write agents: NAME: tasks: TASK: {{n_successes: 1, n_runs: 4}}."
         )
-    known = {"alias", "task_id", "n_successes", "n_runs", *(name for names in _NAMES.values() for name in names)}
+    known = {
+        "alias",
+        "task_id",
+        "n_successes",
+        "n_runs",
+        "date",
+        *(name for names in _NAMES.values() for name in names),
+    }
     plain = [{k: v for k, v in row.items() if k in known and not isinstance(v, dict | list)} for row in rows]
     return pl.DataFrame(plain, infer_schema_length=None)
+
+
+def _by_task(path: Path, held: Any, name: str = "tasks") -> dict[str, Any]:
+    """Tasks by name: a mapping, or a list of rows with ``task_id`` (or ``task``)."""
+    found: dict[str, Any] = {}
+    for row in items(held, name):
+        task = text(inner(row).get("task_id")) or text(inner(row).get("task"))
+        if task is None or task in found:
+            raise InputError(
+                f"{path}: tasks: {task or 'a task'} {'is there twice' if task else 'has no task_id'}. Give each task one row."
+            )
+        found[task] = row
+    return found or inner(held, name)
 
 
 def _releases(path: Path) -> dict[str, date]:
@@ -248,7 +273,8 @@ def _from_counts(part: Part) -> _Shaped:
     runs, successes = _count(part, frame, "n_runs"), _count(part, frame, "n_successes")
     _refuse(part, frame, "n_successes", successes > runs, "is more than n_runs. Correct one of them")
     is_empty = runs == 0
-    rows = frame.lazy().select("#row", *_ours(part), runs.alias("n"), successes.alias("n_success"))
+    date = [pl.col("date")] if "date" in frame.columns else []
+    rows = frame.lazy().select("#row", *_ours(part), *date, runs.alias("n"), successes.alias("n_success"))
     kept = (
         rows.with_columns(_kind(rows))
         .filter(~is_empty)

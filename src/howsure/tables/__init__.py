@@ -409,7 +409,7 @@ class Attempts(Table):
         _text("task", "the task that was attempted", required=True),
         Column(
             "attempt",
-            "1 for the first attempt of this subject at this task, then 2, …",
+            "1 for the first attempt of this subject at this task, then 2, …; between a person's attempts some may be missing",
             "whole",
             required=True,
             by_default="1, 2, … in the order of the rows",
@@ -677,14 +677,15 @@ class Attempts(Table):
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         """Leave out invalid rows, say what became of each attempt, and number attempts where the input does not."""
         notes = self._settle_outcomes()
+        is_unnumbered = any("attempt" not in part.rows.collect_schema() for part in parts)
         if self.has("valid"):
             is_invalid = (pl.col("valid") == "no").fill_null(False)
             if invalid := int(self.lazy.select(is_invalid.sum()).collect(engine="streaming").item()):
                 rows = "1 row was" if invalid == 1 else f"{invalid:,} rows were"
                 notes.append(f"{rows} excluded because declared invalid (valid = no).")
                 self.lazy = self.lazy.filter(~is_invalid)
-                return [*notes, *self._numbered()]
-        if any("attempt" not in part.rows.collect_schema() for part in parts):
+                return [*notes, *self._numbered(keeps_people=not is_unnumbered and self._has_own_numbers())]
+        if is_unnumbered:
             return [*notes, *self._numbered()]
         if len(self._misnumbered("subject", "task")) and (config := self._restarting()):
             note = f"Attempts are numbered anew, because they start again at 1 for each value of {', '.join(config)}."
@@ -727,6 +728,11 @@ class Attempts(Table):
             *([f"{n_odd:,} outcomes were corrected: an attempt is scored exactly if it has a score."] if n_odd else []),
         ]
 
+    def _has_own_numbers(self) -> bool:
+        """Whether each attempt of a person at a task has a number of its own."""
+        numbers = self.lazy.filter(pl.col("kind") == "human").select(self.key).collect(engine="streaming")
+        return not numbers.is_duplicated().any()
+
     def _restarting(self) -> list[str]:
         """The columns for each value of which the attempts run 1, 2, …: a subject has a first attempt with each of two prompts."""
         schema = self.lazy.collect_schema()
@@ -734,10 +740,12 @@ class Attempts(Table):
         choices = [*([name] for name in config), *([config] if len(config) > 1 else [])]
         return next((names for names in choices if not len(self._misnumbered("subject", "task", *names))), [])
 
-    def _numbered(self) -> list[str]:
-        """Number the attempts 1, 2, … in the order of the rows."""
-        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task").alias("attempt")
-        rows = self.lazy.with_columns(number)
+    def _numbered(self, *, keeps_people: bool = False) -> list[str]:
+        """Number the attempts 1, 2, … in the order of the rows; or those of models alone, as a person's number says how much they have practised."""
+        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task")
+        if keeps_people:
+            number = pl.when(pl.col("kind") == "human").then("attempt").otherwise(number)
+        rows = self.lazy.with_columns(number.alias("attempt"))
         names = rows.collect_schema().names()
         known = [column.name for column in self.columns if column.name in names]
         notes = self._copies()
@@ -765,13 +773,13 @@ class Attempts(Table):
         return [f"{told}: most items have {rows} for each subject. Remove copies that are there by mistake."]
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
-        """Refuse attempts of a subject at a task that are not 1, 2, …, n, each once."""
+        """Refuse attempts of a subject at a task that are not 1, 2, …, n, each once; a person's may have gaps."""
         wrong = self._misnumbered("subject", "task")
         if len(wrong):
             raise InputError(self._told_gap(parts, wrong))
 
     def _misnumbered(self, *by: str) -> pl.DataFrame:
-        """The groups whose attempts are not 1, 2, …, n.
+        """The groups whose attempts are not 1, 2, …, n; those of a person may have gaps.
 
         Instead of remembering all keys, a hash of the attempt numbers is summed for each group and compared with the sum that
         1…n gives: memory grows with the groups, not with the rows.
@@ -784,19 +792,27 @@ class Attempts(Table):
         longest = int(groups["#n"].max() or 0)  # type: ignore[arg-type]
         right = pl.DataFrame({"#n": range(1, longest + 1)}, schema={"#n": pl.Int64})
         right = right.with_columns(pl.col("#n").hash(7).cum_sum().alias("#right"))
-        return groups.join(right, on="#n").filter(pl.col("#sum") != pl.col("#right")).sort(by)
+        wrong = groups.join(right, on="#n").filter(pl.col("#sum") != pl.col("#right")).sort(by)
+        if wrong.is_empty():
+            return wrong
+        # a gap between a person's attempts is an attempt that is missing: the others keep their numbers
+        of_people = self.lazy.filter(pl.col("kind") == "human").join(wrong.lazy(), on=by, how="semi", nulls_equal=True)
+        distinct = of_people.group_by(by).agg((number.n_unique() == pl.len()).alias("#distinct")).filter("#distinct")
+        return wrong.join(distinct.collect(engine="streaming"), on=by, how="anti", nulls_equal=True)
 
     def _told_gap(self, parts: Sequence[Part], wrong: pl.DataFrame) -> str:
         subject, task = wrong.row(0)[:2]
         numbers = self.lazy.filter(pl.col("subject") == subject, pl.col("task") == task).select("attempt").collect()
         tried = sorted(numbers["attempt"].to_list())
         rest = f" The same is true of {len(wrong) - 1:,} other pairs of subject and task." if len(wrong) > 1 else ""
-        for before, after in zip([0, *tried], tried, strict=False):
+        pairs = list(zip([0, *tried], tried, strict=False))
+        for before, after in sorted(
+            pairs, key=lambda pair: pair[0] != pair[1]
+        ):  # a person may have gaps, but no repeats
+            where = _places(parts, {"subject": subject, "task": task, "attempt": after})
             if after == before:
-                where = _places(parts, {"subject": subject, "task": task, "attempt": after})
                 return f"{where[0]}: attempt {after} of {subject} on {task} is there {tried.count(after)} times (also {', '.join(where[1:])}). Number the attempts 1, 2, 3, …{rest}"
             if after != before + 1:
-                where = _places(parts, {"subject": subject, "task": task, "attempt": after})
                 came = f"attempt {before}" if before else "nothing"
                 return f"{where[0]}: attempt {after} of {subject} on {task} follows {came}. Number the attempts 1, 2, 3, … without gaps.{rest}"
         raise AssertionError("a wrong sum without a gap or a repeat")

@@ -567,23 +567,29 @@ class _Columns:
         self._ours["n_success"] = "#success"
 
     def _attempts(self) -> None:
-        """Epochs and seeds that do not run 1, 2, … give the order of the attempts."""
+        """Epochs and seeds that do not run 1, 2, … give the order of the attempts; the numbers of a person's attempts are kept, as one that is missing is practice too."""
         theirs = self._ours.get("attempt")
         if theirs is None or not {"subject", "task"} <= set(self._ours):
             return
         number = pl.col(theirs).cast(pl.Float64, strict=False)
         by = [self._ours["subject"], self._ours["task"]]
+        kind = pl.col(self._ours["kind"]) if "kind" in self._ours else pl.lit(self._fill.get("kind"), pl.String)
+        is_practice = (kind.cast(pl.String) == "human").fill_null(False) & pl.lit(
+            theirs not in ("seed", "epoch", "run")
+        )
+        kept = number + (number.filter(is_practice).min() == 0).cast(pl.Int64)  # from 0: one more
+        is_practice = is_practice & (number >= 0).all() & (number == number.floor()).all()
+        rank = pl.when(is_practice).then(kept).otherwise(number.rank("dense").over(by))
         facts = self._part.rows.select(
             number.is_null().any().alias("has_names"),
-            (number.rank("dense").over(by) != number).any().alias("has_gaps"),
+            (rank != number).any().alias("has_gaps"),
         )
         has_names, has_gaps = self._part.collect(facts).row(0)
         if has_names and theirs != "attempt":
             del self._ours["attempt"]
             self._told.append(f"attempts numbered in the order of the rows ({theirs} is kept as it is)")
         elif has_gaps and not has_names and not self._asked.is_part:
-            rank = number.rank("dense").over(by).cast(pl.Int64)
-            rows = self._part.rows.with_columns(rank.alias("#attempt")).drop(theirs)
+            rows = self._part.rows.with_columns(rank.cast(pl.Int64).alias("#attempt")).drop(theirs)
             self._part = replace(self._part, rows=rows, is_parsed=True)
             self._ours["attempt"] = "#attempt"
             self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")

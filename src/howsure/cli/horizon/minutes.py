@@ -178,6 +178,10 @@ def _tell(found: TimeHorizons, console: Console) -> None:
         "success",
     )
     console.table("Time horizons", columns, rows, "Expert time.")
+    if found.beside is not None:
+        from howsure.horizon.time_horizon.sections import JOINT, joint_rows
+
+        console.table("Horizons by the joint model", *joint_rows(found.beside, found.level), JOINT)
     if "covariates" in found.tables:
         from howsure.horizon.time_horizon.sections import COVARIATES, covariate_rows
 
@@ -278,6 +282,10 @@ def budget(
     )
     columns = ("model", f"budget ({unit})", "success rate", f"horizon [{level:.0%}]", "success", "unknown")
     output.console.table("Time horizons by budget", columns, rows, caption)
+    if found.beside is not None:
+        from howsure.horizon.time_horizon.sections import JOINT, joint_rows
+
+        output.console.table("Horizons by the joint model", *joint_rows(found.beside, level, unit), JOINT)
     finish(found, output, "budget", "Time horizons by budget")
 
 
@@ -625,7 +633,7 @@ def coverage(
     """Measure by simulation how often the intervals of horizons contain the true value.
 
     Time horizons: 15 to 100 families, one run per task, tasks whose difficulty varies much, human times that are exact or have an error of one doubling
-    of known size. The true value is the length at which the average over all tasks of that true length equals the success rate.
+    of known size; and few or unequal families, also with weak models. The true value is the length at which the average over all tasks of that true length equals the success rate.
     Limits: a limit cuts 30 % of the runs; failures last longer, successes last longer, or neither; cut runs are counted in each of the ways of --limits. The true value is the horizon without a limit.
     Attempts: models as good as novices on attempts 1.5, 3 and 6; all learners try all tasks, each learner tries some tasks, or learners leave a task when they have mastered it. Writes horizon_coverage.csv.
     """
@@ -634,18 +642,19 @@ def coverage(
     with progress_bar("simulating", output.console) as progress:
         found = measure(of, containing=containing, n_simulations=simulations, level=level, seed=seed, progress=progress)
     output.console.notes(found.provenance.notes)
+    forms = {"median_error": "+.2f", "median_width": ".2f", "share_open": ".0%", "share_without": ".0%"}
     rows = [
         (
-            *(row["quantity"], row["design"], f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}"),
-            "" if row["median_error"] is None else f"{row['median_error']:+.2f}",
-            *("" if row["median_width"] is None else f"{row['median_width']:.2f}", f"{row['share_open']:.0%}"),
+            *(row["quantity"], row["design"]),
+            "" if row["monte_carlo_se"] is None else f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}",
+            *("" if row[name] is None else f"{row[name]:{form}}" for name, form in forms.items()),
         )
         for row in found.rows.rows(named=True)
     ]
     caption = (
         f"{simulations:,} simulated data sets per design, seed {seed}; ± is the Monte Carlo standard error. Bias: median of estimate divided by true value, in "
-        "doublings. Width: of the intervals with two ends, median in doublings. Open: intervals with an open end."
+        "doublings. Width: of the intervals with two ends, median in doublings. Open: intervals with an open end. None: estimates without an interval."
     )
-    columns = ("quantity", "design", "coverage", "bias", "width", "open")
+    columns = ("quantity", "design", "coverage", "bias", "width", "open", "none")
     output.console.table(f"Coverage of {level:.0%} intervals", columns, rows, caption)
     finish(found, output, "coverage", "How often do intervals of horizons contain the true value?")

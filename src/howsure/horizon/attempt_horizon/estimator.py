@@ -73,8 +73,8 @@ class SharedTasks:
 
     @property
     def last(self) -> int:
-        """The last attempt that somebody made on every task."""
-        return int((self.novices.trials > 0).sum(axis=1).min())
+        """The last attempt up to which somebody made each on every task."""
+        return int(matching.made_up_to(self.novices.trials).min())
 
     def effective(self, row: int) -> Model:
         """A model's counts as if each run had been right or wrong: as many runs as would leave its mean as unsure as it is."""

@@ -28,7 +28,7 @@ from howsure.horizon.learning_curves.attrition import measure_attrition
 from howsure.horizon.learning_curves.learning_model import Completion, complete_novices
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.horizon.run_counts import check_success_rates
-from howsure.results import Provenance, Result, columns_of, plain
+from howsure.results import Provenance, Result, columns_of, end_states, plain
 from howsure.stats._arrays import Bools, check_level
 from howsure.stats.means import clustered_mean, wilson
 from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
@@ -454,14 +454,14 @@ def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
 def _predicted(completion: Completion) -> str:
     """How many answers were predicted."""
     return (
-        f"Learners left tasks early: {completion.share_predicted:.0%} of novices' answers up to attempt {completion.last} were not given, and are predicted from each learner's "
+        f"Learners left tasks early or left attempts out: {completion.share_predicted:.0%} of novices' answers up to attempt {completion.last} were not given, and are predicted from each learner's "
         "other answers (early_leavers: predict)."
     )
 
 
 def _who_left(counts: SharedTasks, settings: HorizonSettings) -> list[str]:
     """A warning where those who gave up early were better or worse than those who stayed."""
-    if not np.ptp(counts.novices.length):
+    if not np.ptp(counts.novices.last):
         return []
     warning = measure_attrition(counts.novices, level=settings.level, seed=settings.seed).warning
     return [warning] if warning else []
@@ -479,7 +479,7 @@ def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
             | columns_of(horizon=r.horizon)
             | {"n_tasks": r.n_tasks}
             | columns_of(success=r.success)
-            | {"horizon_low_state": r.horizon.low_state, "horizon_high_state": r.horizon.high_state}
+            | end_states(horizon=r.horizon)
             | {name: getattr(r, name) for name in shares}
             for r in rows
         ],

@@ -122,8 +122,8 @@ def measure_attrition(counts: NoviceCounts, *, level: float = 0.95, seed: int = 
     seed : int
         Of the replicates.
     """
-    average = np.add.reduceat(counts.length, counts.start[:-1]) / counts.n_learners
-    is_leaver = counts.length < average[counts.task]
+    average = np.add.reduceat(counts.last, counts.start[:-1]) / counts.n_learners
+    is_leaver = counts.last < average[counts.task]
     observed = _measure(counts, is_leaver, np.ones((1, len(counts.learners))))
     drawn = replicate(partial(_draw, counts, is_leaver), REPLICATES, seed=seed)
     n, by_task, together, shifts = (np.concatenate(pair) for pair in zip(observed, drawn, strict=True))
@@ -150,10 +150,15 @@ def _measure(counts: NoviceCounts, is_leaver: Bools, weights: Floats) -> tuple[F
 
 def _sums(counts: NoviceCounts, is_leaver: Bools, weights: Floats) -> Floats:
     """Replicates × (leavers, stayers, successes of leavers, of stayers) × tasks."""
-    first = counts.scores[counts.offset]
-    by_course = weights[:, counts.learner]
+    first, by_course = _first_attempts(counts, weights)
     parts = (is_leaver, ~is_leaver, is_leaver * first, ~is_leaver * first)
     return np.stack([np.add.reduceat(by_course * part, counts.start[:-1], axis=1) for part in parts], axis=1)
+
+
+def _first_attempts(counts: NoviceCounts, weights: Floats) -> tuple[Floats, Floats]:
+    """Each course's score on the first attempt, and its weight in each replicate: none where that attempt is missing."""
+    first = counts.first_scores
+    return np.nan_to_num(first), weights[:, counts.learner] * ~np.isnan(first)
 
 
 def _standardised(sums: Floats) -> Floats:
@@ -188,21 +193,20 @@ def _difference(n_leavers: int, n_stayers: int, shares: Floats, level: float) ->
 
 def _shifts(counts: NoviceCounts, weights: Floats) -> Floats:
     """For each attempt, first-attempt success of the courses that get so far, against all that began the same task: replicates × attempts."""
-    first = counts.scores[counts.offset]
-    by_course = weights[:, counts.learner]
+    first, by_course = _first_attempts(counts, weights)
     begun = np.add.reduceat(by_course, counts.start[:-1], axis=1)
     mean = np.add.reduceat(by_course * first, counts.start[:-1], axis=1) / np.maximum(begun, 1e-300)
     above = by_course * (first - mean[:, counts.task])
     shifts = []
     for attempt in counts.attempts:
-        is_there = counts.length >= attempt
+        is_there = counts.last >= attempt
         n = by_course[:, is_there].sum(axis=1)
         shifts.append(above[:, is_there].sum(axis=1) / np.where(n > 0, n, np.nan))
     return np.array(shifts).T
 
 
 def _presence(counts: NoviceCounts, shifts: Floats, level: float) -> pl.DataFrame:
-    n = np.array([int((counts.length >= attempt).sum()) for attempt in counts.attempts])
+    n = np.array([int((counts.last >= attempt).sum()) for attempt in counts.attempts])
     found = replicate_interval(shifts[1:], level)
     low, high = np.clip([found.low, found.high], -1, 1)  # a difference of shares that may be anything
     told = {"attempt": counts.attempts, "n": n, "share": n / len(counts.length)}

@@ -19,7 +19,7 @@ from howsure.horizon.learning_curves.attrition import Attrition, measure_attriti
 from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_of, to_base_rate
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
 from howsure.horizon.run_counts import check_success_rates
-from howsure.results import Provenance, Result, columns_of, plain
+from howsure.results import Provenance, Result, columns_of, end_states, plain
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, normal_quantile
 from howsure.stats.means import wilson
 from howsure.stats.replicates import MOST_FAILED, Interval, expanded_level, replicate_interval
@@ -386,8 +386,7 @@ def _row(curve: TaskCurve) -> dict[str, Any]:
     row |= {"log_likelihood": curve.log_likelihood, "aic": curve.aic}
     for target, found in curve.reach.items():
         name = f"n{100 * target:g}"
-        row |= columns_of(**{name: found})
-        row |= {f"{name}_low_state": found.low_state, f"{name}_high_state": found.high_state}
+        row |= columns_of(**{name: found}) | end_states(**{name: found})
     row |= columns_of(learner_correlation=curve.correlation)
     return row | {name: getattr(curve, name) for name in ("n_learners", "n_answers", "last_attempt", "is_thin")}
 

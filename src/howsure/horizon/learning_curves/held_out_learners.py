@@ -181,7 +181,7 @@ def crossvalidate_learners(
 
 def _predict(name: str, train: NoviceCounts, test: NoviceCounts) -> Floats:
     if name == "BKT":
-        return _trace(_fit_tracing(train), test.scores, test.offset, test.length, test.task)
+        return _trace(_fit_tracing(train), test.scores, test.attempt, test.offset, test.length, test.task)
     return predict_in_order(fit_learning_model(train, **PREDICTORS[name]), test)
 
 
@@ -229,7 +229,7 @@ def _fit_tracing(counts: NoviceCounts) -> Floats:
     """P(known at first), P(learnt per attempt), P(guess), P(slip) of each task, (tasks, 4), by EM; tasks are drawn towards what all of them together show."""
     usual = np.array([0.4, 0.2, 0.25, 0.1])
     everywhere = np.zeros(len(counts.length), dtype=np.int64)
-    parts = (counts.scores, counts.offset, counts.length)
+    parts = (counts.scores, counts.attempt, counts.offset, counts.length)
     for _ in range(60):
         usual = _tracing_step(usual[None], *parts, everywhere, usual, 1e-3)[0]
     fitted = np.tile(usual, (len(counts.tasks), 1))
@@ -240,9 +240,9 @@ def _fit_tracing(counts: NoviceCounts) -> Floats:
 
 @kernel
 def _tracing_step(
-    fitted: Floats, scores: Floats, offset: Ints, length: Ints, task: Ints, usual: Floats, pull: float
+    fitted: Floats, scores: Floats, attempt: Ints, offset: Ints, length: Ints, task: Ints, usual: Floats, pull: float
 ) -> Floats:
-    """A step of EM, with ``pull`` imaginary cases as usual for each probability."""
+    """A step of EM, with ``pull`` imaginary cases as usual for each probability. What is learnt on a missing attempt is learnt before the next answer."""
     n_tasks = len(fitted)
     hits, cases = np.empty((n_tasks, 4)), np.full((n_tasks, 4), pull)
     for t in range(n_tasks):
@@ -253,17 +253,19 @@ def _tracing_step(
     for course in range(len(length)):
         t, n, start = task[course], length[course], offset[course]
         first, learn, guess, slip = fitted[t]
-        known = first
+        known = 1 - (1 - first) * (1 - learn) ** attempt[start]
         for k in range(n):  # forward[k] = P(known | answers up to k)
             y = scores[start + k]
             yes, no = _emit(y, 1 - slip), _emit(y, guess)
             forward[k] = known * yes / (known * yes + (1 - known) * no)
-            known = forward[k] + (1 - forward[k]) * learn
+            if k + 1 < n:
+                known = 1 - (1 - forward[k]) * (1 - learn) ** (attempt[start + k + 1] - attempt[start + k])
         backward[n - 1, 0] = backward[n - 1, 1] = 1.0
         for k in range(n - 2, -1, -1):
             y = scores[start + k + 1]
             yes, no = _emit(y, 1 - slip) * backward[k + 1, 1], _emit(y, guess) * backward[k + 1, 0]
-            backward[k, 1], backward[k, 0] = yes, learn * yes + (1 - learn) * no
+            stays = (1 - learn) ** (attempt[start + k + 1] - attempt[start + k])
+            backward[k, 1], backward[k, 0] = yes, (1 - stays) * yes + stays * no
             top = max(backward[k, 0], backward[k, 1])
             backward[k, 0] /= top
             backward[k, 1] /= top
@@ -271,7 +273,7 @@ def _tracing_step(
             y = scores[start + k]
             yes, no = forward[k] * backward[k, 1], (1 - forward[k]) * backward[k, 0]
             knows = yes / (yes + no)
-            if k == 0:
+            if k == 0 and attempt[start] == 0:
                 hits[t, 0] += knows
                 cases[t, 0] += 1
             hits[t, 2] += (1 - knows) * y
@@ -280,24 +282,31 @@ def _tracing_step(
             cases[t, 3] += knows
             if k + 1 < n:
                 z = scores[start + k + 1]
-                stays = (1 - learn) * _emit(z, guess) * backward[k + 1, 0]
-                learns = learn * _emit(z, 1 - slip) * backward[k + 1, 1]
-                hits[t, 1] += (1 - knows) * learns / (stays + learns)
-                cases[t, 1] += 1 - knows
+                between = attempt[start + k + 1] - attempt[start + k]
+                never = (1 - learn) ** between
+                stays = never * _emit(z, guess) * backward[k + 1, 0]
+                learns = (1 - never) * _emit(z, 1 - slip) * backward[k + 1, 1]
+                learnt = learns / (stays + learns)
+                # attempts up to the one on which it is learnt: 1 where none is missing
+                needed = (1 - (1 + between * learn) * never) / (learn * (1 - never))
+                hits[t, 1] += (1 - knows) * learnt
+                cases[t, 1] += (1 - knows) * (learnt * needed + (1 - learnt) * between)
     stepped: Floats = np.minimum(np.maximum(hits / cases, 1e-3), 1 - 1e-3)
     return stepped
 
 
 @kernel
-def _trace(fitted: Floats, scores: Floats, offset: Ints, length: Ints, task: Ints) -> Floats:
+def _trace(fitted: Floats, scores: Floats, attempt: Ints, offset: Ints, length: Ints, task: Ints) -> Floats:
     predicted = np.empty(len(scores))
     for course in range(len(length)):
         known, learn, guess, slip = fitted[task[course]]
+        done = 0
         for k in range(offset[course], offset[course] + length[course]):
+            known = 1 - (1 - known) * (1 - learn) ** (attempt[k] - done)
+            done = attempt[k]
             predicted[k] = known * (1 - slip) + (1 - known) * guess
             yes, no = known * _emit(scores[k], 1 - slip), (1 - known) * _emit(scores[k], guess)
             known = yes / (yes + no)
-            known += (1 - known) * learn
     return predicted
 
 

@@ -112,7 +112,7 @@ def fit_learning_model(
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """Courses that ended early, completed with the answers that the model expects, up to attempt ``last``.
+    """Courses that ended early or have gaps, completed with the answers that the model expects, up to attempt ``last``.
 
     ``counts`` are the novices as they answered.
     """
@@ -136,12 +136,13 @@ class Completion:
             length=np.full(n_courses, self.last),
             offset=np.arange(n_courses) * self.last,
             scores=scores.ravel(),
+            attempt=np.tile(np.arange(self.last), n_courses),
         )
 
     @property
     def share_predicted(self) -> float:
         """The share of the table's answers that are predicted."""
-        return float(1 - np.minimum(self.counts.length, self.last).mean() / self.last)
+        return float(1 - (self.counts.attempt < self.last).sum() / (len(self.counts.length) * self.last))
 
     def of_tasks(self, chosen: Bools) -> Completion:
         """The same on some of the tasks."""
@@ -179,16 +180,21 @@ class Completion:
         attempts = np.arange(self.last)
         ones = {"level": np.ones(self.last), "log_attempt": np.log1p(attempts)}
         features = np.stack([ones[name] for name in model.features])
-        eta = model.coefficients @ features + model.steps[np.minimum(attempts, len(model.steps) - 1)]
         data = self._data
-        return _fill(np.exp(np.clip(eta, -30, 30)), posterior, data.scores, data.offset, data.length, data.task)
+        # the steps of attempts that nobody made are unknown: they lie between their neighbours
+        known = np.unique(np.minimum(data.attempt, len(model.steps) - 1))
+        at = np.minimum(attempts, len(model.steps) - 1)
+        eta = model.coefficients @ features + np.interp(np.log1p(at), np.log1p(known), model.steps[known])
+        return _fill(
+            np.exp(np.clip(eta, -30, 30)), posterior, data.scores, data.attempt, data.offset, data.length, data.task
+        )
 
 
 def complete_novices(counts: NoviceCounts) -> Completion | None:
-    """Predict what learners who left early would have answered; None where nobody left early, or too few stayed to tell."""
-    share = np.array([(counts.length >= attempt).mean() for attempt in counts.attempts])
+    """Predict what learners would have answered who left early or left an attempt out; None where no answer is missing, or too few stayed to tell."""
+    share = np.array([(counts.last >= attempt).mean() for attempt in counts.attempts])
     last = int((share >= FEWEST_STAY).sum())
-    if last < 2 or (counts.length >= last).all():
+    if last < 2 or counts.trials[:, :last].sum() == len(counts.length) * last:
         return None
     return Completion(counts, fit_learning_model(counts), last)
 
@@ -225,12 +231,12 @@ class _Answers:
         for name in features:
             if name not in FEATURES:
                 raise OptionError.unknown("feature", name, FEATURES)
-        attempt, successes, recent = _history(counts.length, counts.offset, counts.scores)
-        failures = attempt - 1 - successes
+        made, successes, recent = _history(counts.length, counts.offset, counts.scores)
+        failures = made - successes
         columns = {
-            "level": np.ones(len(attempt)),
-            "log_attempt": np.log(attempt),
-            "attempt": attempt - 1,
+            "level": np.ones(len(made)),
+            "log_attempt": np.log1p(counts.attempt),
+            "attempt": counts.attempt.astype(np.float64),
             "successes": successes,
             "failures": failures,
             "log_successes": np.log1p(successes),
@@ -240,7 +246,7 @@ class _Answers:
         order = np.argsort(counts.learner, kind="stable")
         return cls(
             features=np.ascontiguousarray(np.stack([columns[name] for name in features], axis=1)),
-            attempt=attempt.astype(np.int64) - 1,
+            attempt=counts.attempt,
             row=np.repeat(np.arange(len(counts.length)), counts.length),
             scores=counts.scores,
             offset=counts.offset,
@@ -249,7 +255,7 @@ class _Answers:
             by_learner=order,
             first=np.searchsorted(counts.learner[order], np.arange(len(counts.learners) + 1)),
             n_tasks=len(counts.tasks),
-            n_attempts=int(counts.length.max()),
+            n_attempts=int(counts.attempt.max()) + 1,
         )
 
 
@@ -424,16 +430,16 @@ class _Likelihoods:
 
 @kernel
 def _history(length: Ints, offset: Ints, scores: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of each answer: its attempt, the successes before it, and the recent share of them − ½, in which one half success comes first."""
-    attempt, successes, recent = np.empty(len(scores)), np.empty(len(scores)), np.empty(len(scores))
+    """Of each answer: the answers before it, the successes among them, and the recent share of these − ½, in which one half success comes first."""
+    made, successes, recent = np.empty(len(scores)), np.empty(len(scores)), np.empty(len(scores))
     for course in range(len(length)):
         won, late, weight = 0.0, 0.5, 1.0
         for k in range(length[course]):
             at = offset[course] + k
-            attempt[at], successes[at], recent[at] = k + 1.0, won, late / weight - 0.5
+            made[at], successes[at], recent[at] = k, won, late / weight - 0.5
             won += scores[at]
             late, weight = _DECAY * late + scores[at], _DECAY * weight + 1.0
-    return attempt, successes, recent
+    return made, successes, recent
 
 
 @kernel
@@ -611,19 +617,24 @@ def _gather(
 
 
 @kernel
-def _fill(odds: Floats, posterior: Floats, scores: Floats, offset: Ints, length: Ints, task: Ints) -> Floats:
+def _fill(
+    odds: Floats, posterior: Floats, scores: Floats, attempt: Ints, offset: Ints, length: Ints, task: Ints
+) -> Floats:
     """Scores of each course up to the last attempt, (courses, attempts): given, or expected from the odds (tasks, attempts)."""
     last = odds.shape[1]
-    filled = np.zeros((len(length), last))
+    filled = np.full((len(length), last), -1.0)
     for course in range(len(length)):
-        for k in range(last):
-            if k < length[course]:
-                filled[course, k] = scores[offset[course] + k]
+        for k in range(offset[course], offset[course] + length[course]):
+            if attempt[k] < last:
+                filled[course, attempt[k]] = scores[k]
+        for n in range(last):
+            if filled[course, n] >= 0.0:
                 continue
+            filled[course, n] = 0.0
             for i in range(len(_ODDS)):
                 if posterior[course, i] > 1e-7:
-                    x = odds[task[course], k] * _ODDS[i]
-                    filled[course, k] += posterior[course, i] * x / (1.0 + x)
+                    x = odds[task[course], n] * _ODDS[i]
+                    filled[course, n] += posterior[course, i] * x / (1.0 + x)
     return filled
 
 

@@ -23,8 +23,8 @@ class NoviceCounts:
     """Successes and trials of novices, with a row a task and a column an attempt 1…N; scores between 0 and 1 count as parts of a success.
 
     A *course* is one learner's way through one task. Courses lie side by side by task: those of task t are
-    ``start[t]:start[t + 1]``. ``learner`` says whose a course is, ``length`` how many attempts it has, and its scores are
-    ``scores[offset:offset + length]``.
+    ``start[t]:start[t + 1]``. ``learner`` says whose a course is, ``length`` how many answers it has, and its scores are
+    ``scores[offset:offset + length]``, at the attempts ``attempt`` (from 0). An attempt between others may be missing.
     """
 
     tasks: tuple[str, ...]
@@ -36,12 +36,23 @@ class NoviceCounts:
     length: Ints
     offset: Ints
     scores: Floats
+    attempt: Ints
     notes: tuple[str, ...] = ()
 
     @property
     def attempts(self) -> Ints:
         """The numbers of the attempts, 1…N."""
         return np.arange(1, self.trials.shape[1] + 1)
+
+    @property
+    def last(self) -> Ints:
+        """The number of each course's last attempt."""
+        return np.asarray(self.attempt[self.offset + self.length - 1] + 1)
+
+    @property
+    def first_scores(self) -> Floats:
+        """Each course's score on the first attempt; NaN where that is missing."""
+        return np.where(self.attempt[self.offset] == 0, self.scores[self.offset], np.nan)
 
     @property
     def task(self) -> Ints:
@@ -62,8 +73,7 @@ class NoviceCounts:
         answered tells nothing of how learners differ.
         """
         row = np.repeat(np.arange(len(self.learner)), self.length)
-        attempt = np.arange(len(self.scores)) - self.offset[row]
-        task, n_attempts = self.task[row], self.trials.shape[1]
+        attempt, task, n_attempts = self.attempt, self.task[row], self.trials.shape[1]
         answers = self.trials[task, attempt]
         residual = (self.scores - self.successes[task, attempt] / answers) / (answers * len(self.tasks))
         against_others = residual * np.where(answers > 1, answers / np.maximum(answers - 1, 1), 0.0)
@@ -97,15 +107,14 @@ class NoviceCounts:
             length=length,
             offset=_starts(length)[:-1],
             scores=self.scores[rows],
+            attempt=self.attempt[rows],
         )
 
     def of_learners(self, chosen: Bools) -> NoviceCounts:
         """The same of some of the learners; all tasks stay, also those that none of them tried."""
         courses = chosen[self.learner]
         rows, length = np.repeat(courses, self.length), self.length[courses]
-        task, attempt = np.repeat(self.task[courses], length), np.arange(int(length.sum()))
-        attempt = attempt - np.repeat(_starts(length)[:-1], length)
-        cell = task * self.trials.shape[1] + attempt
+        cell = np.repeat(self.task[courses], length) * self.trials.shape[1] + self.attempt[rows]
         successes, trials = (
             np.bincount(cell, values, self.trials.size).reshape(self.trials.shape).astype(np.float64)
             for values in (self.scores[rows], None)
@@ -120,6 +129,7 @@ class NoviceCounts:
             length=length,
             offset=_starts(length)[:-1],
             scores=self.scores[rows],
+            attempt=self.attempt[rows],
         )
 
     def covered(self, *, answers: int = 1, attempts: int = 2, first: int = 1) -> Bools:
@@ -135,14 +145,17 @@ class NoviceCounts:
 
         A learner keeps all courses: what makes a person good at several tasks stays in the replicate.
         """
-        return _weigh(weights, self.start, self.learner, self.length, self.offset, self.scores, self.trials.shape[1])
+        n_attempts = self.trials.shape[1]
+        return _weigh(
+            weights, self.start, self.learner, self.length, self.offset, self.scores, self.attempt, n_attempts
+        )
 
 
 def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCounts:
-    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out."""
+    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out, and those without a score are missing."""
     if last is not None and last < 1:
         raise OptionError(f"last is {last}; give the number of the last attempt to use, from 1 up.")
-    rows = attempts.lazy.filter(pl.col("kind") == "human")
+    rows = attempts.lazy.filter((pl.col("kind") == "human") & pl.col("score").is_not_null())
     if attempts.has("n") and int(rows.select(attempts.n.max()).collect().item() or 1) > 1:
         raise InputError(
             "A learning curve needs one row per attempt of a person, but some rows count several (n above 1)."
@@ -160,7 +173,7 @@ def _arranged(frame: pl.DataFrame, notes: tuple[str, ...]) -> NoviceCounts:
     attempt, scores = frame["attempt"].to_numpy().astype(np.int64), frame["score"].to_numpy()
     order = np.lexsort((attempt, learner, task))
     task, learner, attempt, scores = task[order], learner[order], attempt[order], scores[order]
-    offset = np.flatnonzero(attempt == 1)  # attempts are 1, 2, … without gaps, as the table has checked
+    offset = np.flatnonzero((np.diff(task, prepend=-1) != 0) | (np.diff(learner, prepend=-1) != 0))
     shape = (len(tasks), int(attempt.max()))
     successes, trials = (
         np.bincount(task * shape[1] + attempt - 1, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
@@ -176,6 +189,7 @@ def _arranged(frame: pl.DataFrame, notes: tuple[str, ...]) -> NoviceCounts:
         length=np.diff(offset, append=len(scores)),
         offset=offset,
         scores=scores,
+        attempt=attempt - 1,
         notes=notes,
     )
 
@@ -192,7 +206,14 @@ def _starts(sizes: Ints) -> Ints:
 
 @kernel
 def _weigh(
-    weights: Floats, start: Ints, learner: Ints, length: Ints, offset: Ints, scores: Floats, n_attempts: int
+    weights: Floats,
+    start: Ints,
+    learner: Ints,
+    length: Ints,
+    offset: Ints,
+    scores: Floats,
+    attempt: Ints,
+    n_attempts: int,
 ) -> tuple[Floats, Floats]:
     n_tasks = len(start) - 1
     successes = np.zeros((len(weights), n_tasks, n_attempts))
@@ -203,17 +224,16 @@ def _weigh(
                 weight = weights[replicate, learner[course]]
                 if weight == 0.0:
                     continue
-                for k in range(length[course]):
-                    trials[replicate, task, k] += weight
-                    successes[replicate, task, k] += weight * scores[offset[course] + k]
+                for k in range(offset[course], offset[course] + length[course]):
+                    trials[replicate, task, attempt[k]] += weight
+                    successes[replicate, task, attempt[k]] += weight * scores[k]
     return successes, trials
 
 
 def _weigh_plainly(weights: Floats, counts: NoviceCounts) -> tuple[Floats, Floats]:
     """The same in numpy."""
     row_weights = weights[:, np.repeat(counts.learner, counts.length)]
-    attempt = np.arange(len(counts.scores)) - np.repeat(counts.offset, counts.length)
-    cell = np.repeat(counts.task, counts.length) * counts.trials.shape[1] + attempt
+    cell = np.repeat(counts.task, counts.length) * counts.trials.shape[1] + counts.attempt
     sums = [
         np.array([np.bincount(cell, row, counts.trials.size) for row in values]).reshape(-1, *counts.trials.shape)
         for values in (row_weights * counts.scores, row_weights)

@@ -188,13 +188,17 @@ class _Practice:
         task_of = frame["task"].to_list()
         has = np.array([[one in skills_of[task] for one in singles] for task in tasks], dtype=np.float64)
         has = has[np.searchsorted(tasks, task_of)]
-        made = np.cumsum(has, axis=0) - has
+        # a row also stands for the attempts that are missing before it
+        number = frame["attempt"].to_numpy()
+        before = frame.select(pl.col("attempt").shift(1, fill_value=0).over("subject", "task")).to_series().to_numpy()
+        done = has * (number - before)[:, None]
+        made = np.cumsum(done, axis=0) - done
         first = np.searchsorted(learner, np.arange(len(names)))  # rows are in the order of learners
-        practice = made - made[first][learner] - has * (frame["attempt"].to_numpy() - 1)[:, None]
+        practice = made - made[first][learner] - has * before[:, None]
         is_task = np.array(task_of)[:, None] == np.array(tasks)[None, :]
         target = np.array([target_of[task] for task in task_of])
         is_target = target[:, None] == np.array(targets)[None, :]
-        features = [is_task.astype(np.float64), is_target * np.log2(frame["attempt"].to_numpy())[:, None]]
+        features = [is_task.astype(np.float64), is_target * np.log2(number)[:, None]]
         features += [
             (is_target[:, [targets.index(goal)]] * np.log2(1 + practice[:, [place[one]]])) for one, goal in pairs
         ]

@@ -21,9 +21,9 @@ import polars as pl
 from howsure.arguments import checked
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import SpendingCells, check_success_rates, model_counts
-from howsure.horizon.time_horizon.curves import censored_horizon, fit_curves, horizon, robust_ends, timed
-from howsure.horizon.time_horizon.kernels import FITTED
-from howsure.results import Provenance, Result, columns_of
+from howsure.horizon.time_horizon.curves import family_errors, family_horizon, fit_curves, timed
+from howsure.horizon.time_horizon.horizons import family_notes, joint_horizons, lacks_families
+from howsure.results import Provenance, Result, columns_of, end_states
 from howsure.stats._arrays import check_level
 from howsure.tables import Attempts
 
@@ -48,7 +48,7 @@ class BudgetHorizons(Result):
     rows : pl.DataFrame
         One row per model, budget and success rate: the horizon in minutes with its interval, ``success`` (weighted cumulative incidence),
         ``share_unknown`` (weight of runs whose outcome at this budget is not known because a smaller limit cut them) and ``minutes_at_best`` (the
-        longest horizon that any of their outcomes would give; the interval includes all of them).
+        longest horizon that any of their outcomes would give; the interval includes all of them), and ``effective_families`` (`time_horizons`).
     spending : str
         What the budget is measured in: ``tokens``, ``cost`` (dollars) or ``seconds``.
     n_runs : int
@@ -59,6 +59,8 @@ class BudgetHorizons(Result):
         Coverage of the intervals.
     provenance : Provenance
         Settings, digest of the input, version and notes.
+    beside : pl.DataFrame | None
+        Horizons of the joint model where fewer than 4 effective families determine a curve, at budgets at which all outcomes are known; None where there are none.
     """
 
     name: ClassVar[str] = "horizon_by_budget"
@@ -69,11 +71,12 @@ class BudgetHorizons(Result):
     n_cut: int
     level: float
     provenance: Provenance
+    beside: pl.DataFrame | None = None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``horizon_by_budget``: one row per model, budget and success rate."""
-        return {"horizon_by_budget": self.rows}
+        """``horizon_by_budget``: one row per model, budget and success rate; ``joint_horizons``, where there are any, those of the joint model."""
+        return {"horizon_by_budget": self.rows} | ({} if self.beside is None else {"joint_horizons": self.beside})
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -154,7 +157,7 @@ def budget_horizons(
     amounts = sorted({float(b) for b in budgets}) if len(budgets) else _round_budgets(cells)
     if any(not b > 0 for b in amounts):
         raise OptionError(f"Budget {min(amounts):g} is not above 0.")
-    rows = []
+    rows, joint, n_effective = [], [], dict[str, float]()
     for budget in amounts:
         rate, unknown = cells.incidence(budget)
         data = timed(
@@ -163,26 +166,37 @@ def budget_horizons(
         curves = fit_curves(data)
         assert data.cut is not None
         for m, model in enumerate(data.counts.models):
+            errors = family_errors(data, m)
+            n = None if errors is None or errors.signs is not None else errors.n_effective
+            if n is not None:
+                n_effective[f"{model} at {budget:g}"] = n
             for q in success_rates:
-                found = horizon(
-                    curves.of(m), None, data.x[data.counts.n[m] > 0], q, level, int(data.counts.n[m].sum()),
-                    ends=robust_ends(data, m, q, level) if curves.outcome[m] == FITTED else None,
-                )  # fmt: skip
-                found, _, most = censored_horizon(data, m, found, q, level)
+                found, _, most = family_horizon(data, curves.of(m), m, q, level, errors)
                 rows.append(
                     {"model": model, "budget": budget, "success_rate": q}
                     | columns_of(minutes=found)
+                    | end_states(minutes=found)
                     | {
                         "success": float((data.weight[m] * data.rates[m]).sum()),
                         "share_unknown": float(data.cut[m].sum()),
                         "minutes_at_best": most,
+                        "effective_families": n,
                     }
                 )
+        few = [
+            m for m, name in enumerate(data.counts.models) if lacks_families(n_effective.get(f"{name} at {budget:g}"))
+        ]
+        if few and not data.cut.any():
+            beside = joint_horizons(data, few, success_rates, level, seed=0)
+            joint.append(beside.insert_column(1, pl.lit(budget).alias("budget")))
     settings = {
         "unit": unit, "budgets": amounts, "success_rates": list(success_rates), "weights": weights, "regularisation": regularisation,
         "minutes_noise": minutes_noise, "level": level, "kinds": list(kinds), "threshold": threshold,
     }  # fmt: skip
-    numbers = dict.fromkeys(("minutes", "minutes_low", "minutes_high", "minutes_at_best"), pl.Float64)
+    numbers = dict.fromkeys(
+        ("minutes", "minutes_low", "minutes_high", "minutes_at_best", "effective_families"), pl.Float64
+    )
+    notes += family_notes(n_effective, has_joint=bool(joint))
     return BudgetHorizons(
         rows=pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None),
         spending=unit,
@@ -190,6 +204,7 @@ def budget_horizons(
         n_cut=int(cells.is_cut.sum()),
         level=level,
         provenance=Provenance(settings, counts.digest, None, tuple(notes)),
+        beside=pl.concat(joint) if joint else None,
     )
 
 

@@ -53,7 +53,7 @@ _LETTER, _LINE = 0.0115, 0.055  # of the width and height of a chart, as text ta
 _BEYOND = 5  # doublings beyond the shortest and longest task that charts show
 _MANNER = {
     "hierarchy": "bootstrap over families, tasks and runs",
-    "families": "test over families of tasks",
+    "families": "jackknife over families of tasks",
     "joint": "quantiles of the posterior",
 }
 _FACTOR_WORDS = {
@@ -122,7 +122,7 @@ def draw_success(found: TimeHorizons) -> Chart:
     return captioned(
         chart,
         title="Success rate by length of the task",
-        caption=_caption(found, note, _left_out(found, shown), is_drawn=True),
+        caption=_caption(found, note, _left_out(found, shown)),
         mark="Bands",
     )
 
@@ -240,7 +240,14 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
     longest = max(float(found.path["minutes"].max()), float(found.reached["minutes"].max()))  # type: ignore[arg-type]
     low, high = _inside(pl.concat([points["minutes"], found.path["minutes"]]))
     high = min(high * 8, longest * 16)
-    path = found.path.with_columns(pl.col("minutes", "minutes_low", "minutes_high").clip(low, high))
+    open_ends = (
+        pl.col("minutes").fill_null(high),
+        pl.col("minutes_low").fill_null(low),
+        pl.col("minutes_high").fill_null(high),
+    )
+    path = found.path.with_columns(open_ends).with_columns(
+        pl.col("minutes", "minutes_low", "minutes_high").clip(low, high)
+    )
     days, all_days = (float(np.ptp(rows["released"].to_physical().to_numpy())) for rows in (points, path))
     up = float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low))
     before, after = _apart(points.filter("is_frontier"), points, days / all_days, up)
@@ -291,7 +298,7 @@ def draw_budgets(found: BudgetHorizons) -> dict[str, Chart]:
     chart = line_with_band(
         shown,
         title=f"The {_percent(rate)} time horizon by budget",
-        caption=Caption(found.n_runs, "runs", found.level, f"test over families; {found.n_cut:,} runs were cut at a limit{few}"),
+        caption=Caption(found.n_runs, "runs", found.level, f"jackknife over families; {found.n_cut:,} runs were cut at a limit{few}"),
         x=Field("budget", "Budget", unit, scale="log10", domain=(budgets[0], budgets[-1]) if len(budgets) > 1 else None, format="~s"),
         y=_minutes("minutes", "Time horizon", low, high),
         low="minutes_low",
@@ -471,7 +478,7 @@ def _columns(names: list[str]) -> int:
 
 def _caption(found: TimeHorizons, *notes: str, is_drawn: bool = False) -> Caption:
     note = ". ".join(filter(None, notes))
-    if found.drawn is None and (is_drawn or found.provenance.settings["resample"] != "families"):
+    if found.drawn is None and (is_drawn or not found.is_over_families):
         return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
     way = "joint" if found.joint is not None else found.provenance.settings["resample"]
     drawn = {"families": "cluster bootstrap over families"}.get(way, _MANNER[way])

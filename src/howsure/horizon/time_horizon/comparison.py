@@ -149,7 +149,7 @@ def _estimate(found: TimeHorizons, names: tuple[str, str], success_rate: float, 
         if own.outcome != FITTED or np.isinf(crossing):
             one = found.minutes(name, success_rate)
             return Estimate.without("undefined", f"{name}: {one.reason}", level=found.level)
-    interval = replicate_interval(drawn, found.middle)
+    interval = replicate_interval(drawn, found.share_inside(*names))
     return interval.estimate(crossings[0] - crossings[1], level=found.level).map(math.exp2)
 
 

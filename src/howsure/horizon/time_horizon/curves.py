@@ -7,7 +7,7 @@ r"""Success as a logistic curve over log₂ minutes, one per model: the fit, its
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -28,6 +28,7 @@ from howsure.horizon.time_horizon.kernels import (
     NO_SLOPE,
     NO_SUCCESS,
     SEPARATED,
+    WEIBULL_SCALE,
     fit,
     fit_spline,
     fit_weibull,
@@ -44,20 +45,27 @@ __all__ = [
     "CURVES",
     "FAILED",
     "FARTHEST",
+    "FEWEST_FAMILIES",
+    "FEW_FAMILIES",
     "OUTCOMES",
     "RESAMPLES",
     "WEIGHTS",
+    "FamilyErrors",
     "SuccessCurves",
     "Timed",
-    "censored_horizon",
     "curve_minutes",
     "curve_success",
     "draw_curves",
+    "family_errors",
+    "family_horizon",
+    "fewest_families",
     "fit_curves",
     "horizon",
+    "in_minutes",
     "outcome_bounds",
-    "robust_ends",
+    "over_families",
     "timed",
+    "with_ends",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
@@ -72,7 +80,12 @@ FARTHEST = 1000
 RESAMPLES = ("families", "hierarchy")
 """What replicates draw anew: ``families`` with all that belongs to them; ``hierarchy`` families, tasks in them, and runs of those, as METR does."""
 
-_FEWEST_FAMILIES = 3
+FEWEST_FAMILIES = 4
+"""Effective families that an interval needs."""
+
+FEW_FAMILIES = 12
+"""Effective families below which a note says that few determine a curve."""
+
 _STEP = 1e-6  # of a numerical derivative
 _GRID, _GRID_STEPS = 80, 30  # of the distribution of true lengths
 
@@ -234,62 +247,142 @@ def fit_curves(data: Timed, x: Floats | None = None) -> SuccessCurves:
     return _sharpened(_fit_all(data, data.lengths if x is None else x), data.unknown)
 
 
-def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> tuple[float, float]:
-    r"""The ends of an interval for one model's horizon, in log₂ minutes: the lengths at which success may equal the success rate.
+@dataclass(frozen=True, eq=False)
+class FamilyErrors:
+    r"""How sure one model's curve is, from what happens to it without each family of tasks: what intervals of horizons are made of.
 
-    A length is in the interval where a test does not reject :math:`\alpha + \beta x = \operatorname{logit} q`. The test takes the covariance of intercept and
-    slope from the scores of whole families (Liang and Zeger 1986, times F/(F − 1)) and t with F − 1 degrees of freedom. Its ends are the roots of a
-    quadratic (Fieller 1954), so the interval is skewed as the horizon is, and open where the slope may be 0. Where short tasks always succeed and long ones
-    never, no score differs from 0, and the test is that of signs: a horizon below a length is rejected where the next k families all succeeded, with
-    :math:`q^k \le (1 - level)/2`, and one above it where k failed, with :math:`(1 - q)^k \le (1 - level)/2`.
+    .. math:: V = \frac{F - 1}{F} \sum_f (\theta_{(f)} - \theta)(\theta_{(f)} - \theta)^T, \qquad
+              F_\text{eff} = \frac{(\sum_f s_f)^2}{\sum_f s_f^2}, \qquad s_f = \operatorname{tr}(I^{-1} I_f)
+
+    ``line`` is θ, intercept and slope; ``covariance`` is V, the jackknife over families, in which each family is left out and the curve is moved by one Newton step (the linearised cluster
+    jackknife of MacKinnon, Nielsen and Webb 2023: a whole refit may be separated, and its slope then says nothing). ``n_effective`` is F_eff: with I the information, s is a family's
+    share of it, so F_eff is the number of families of equal weight that would determine the curve as well. ``lost`` has, for each family without which no curve falls (no success, no
+    failure or no falling slope), the share of successes among the other runs. ``unknown`` is the variance of the true lengths around those that were fitted.
+    """
+
+    line: Floats
+    covariance: Floats
+    n_effective: float
+    lost: Floats
+    curve: str
+    unknown: float
+    signs: tuple[Floats, Bools, Ints] | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether enough families determine the curve. Where tasks are separated, signs are counted instead."""
+        return self.signs is not None or self.n_effective >= FEWEST_FAMILIES
+
+    def ends(self, success_rate: float, level: float) -> tuple[float, float]:
+        r"""The ends of an interval for the horizon, in log₂ minutes: the lengths at which success may equal the success rate.
+
+        A length x is in the interval where a t test with F_eff − 1 degrees of freedom does not reject that the curve crosses the success rate there. Its ends are the roots of a
+        quadratic (Fieller 1954), so the interval is skewed as the horizon is, and open where the slope may be 0. If the curve without one of the families lies below the
+        success rate at every length, the lower end is open, and if it lies above, the upper end. Where short tasks always succeed and long ones never, no curve differs from the data, and the
+        test is that of signs: a horizon below a length is rejected where the next k families all succeeded, with :math:`q^k \le (1 - level)/2`, and one above it where k
+        failed, with :math:`(1 - q)^k \le (1 - level)/2`.
+
+        Parameters
+        ----------
+        success_rate : float
+            Between 0 and 1.
+        level : float
+            Coverage, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            −inf and inf where an end is open; NaN where too few families determine the curve.
+        """
+        if self.signs is not None:
+            return _sign_ends(*self.signs, success_rate, level)
+        if not self.has_interval:
+            return math.nan, math.nan
+        intercept, slope = self.line
+        goal, aside = float(logit(success_rate)), 0.0
+        if self.curve == "weibull":
+            goal = math.log(-math.log(success_rate))
+        elif self.unknown:
+            # success at length x is q where α + β x = logit(q) · √(1 − β² v / 2.89), which moves with β too
+            steep, nearby = (flattening(one, self.unknown) for one in (slope, slope * (1 + _STEP)))
+            goal, aside = goal * steep, goal * (nearby - steep) / (slope * _STEP)
+        gap, t = intercept + slope * aside - goal, t_quantile(level, self.n_effective - 1)
+        (v00, v01), (_, v11) = t**2 * self.covariance
+        square, half, rest = slope**2 - v11, slope * gap - v01, gap**2 - v00
+        root = half**2 - square * rest
+        low, high = -math.inf, math.inf
+        if root >= 0:
+            first, last = sorted((-half + sign * math.sqrt(root)) / square + aside for sign in (-1, 1))
+            # where the slope may be 0, only the lengths between the roots are excluded, as too short or as too long
+            is_open = square <= 0
+            is_above = last < (goal - intercept) / slope
+            low = last if is_open and is_above else -math.inf if is_open else first
+            high = math.inf if is_open and is_above else first if is_open else last
+        is_below = self.lost <= success_rate
+        return -math.inf if is_below.any() else low, math.inf if (~is_below).any() else high
+
+
+def family_errors(data: Timed, model: int, curve: str = "logistic") -> FamilyErrors | None:
+    """How sure the curve of one model is; None where no curve falls.
 
     Parameters
     ----------
     data : Timed
-        What the curve was fitted to.
+        What the curve is fitted to.
     model : int
         Its row.
-    success_rate : float
-        Between 0 and 1.
-    level : float
-        Coverage, between 0 and 1.
-
-    Returns
-    -------
-    low, high : float
-        −inf and inf where an end is open; NaN with fewer than 3 families, or without a falling curve.
+    curve : str
+        ``logistic`` or ``weibull``.
     """
-    intercept, slope, outcome = _fit(data, data.lengths, model)
+    x, good, bad, line, outcome = _parts(data, model)
+    penalty = np.diag([0, data.regularisation])
+    if outcome == FITTED and curve == "weibull":
+        alpha, beta, outcome = fit_weibull(x, good, bad, len(x), data.regularisation, *line)
+        line = alpha, beta
+        penalty = penalty * WEIBULL_SCALE**2
+    if outcome != FITTED:
+        return None
+    theta, weight, rates = np.array(line), good + bad, good / (good + bad)
     tried = (data.counts.n[model] > 0) & (data.weight[model] > 0)
     _, family = np.unique(data.counts.family[tried], return_inverse=True)
-    n_families = int(family.max()) + 1
-    if outcome != FITTED or n_families < _FEWEST_FAMILIES:
-        return math.nan, math.nan
-    if _is_separated(data.lengths[tried], data.rates[model, tried]):
-        return _sign_ends(data.lengths[tried], data.rates[model, tried] == 1, family, success_rate, level)
-    weight, design = data.weight[model, tried], np.column_stack([np.ones(tried.sum()), data.lengths[tried]])
-    p = expit(design @ [intercept, slope])
-    bend = (design * (weight * p * (1 - p))[:, None]).T @ design + np.diag([0, data.regularisation])
-    scores = np.zeros((n_families, 2))
-    np.add.at(scores, family, design * (weight * (data.rates[model, tried] - p))[:, None])
-    moved = np.linalg.solve(bend, scores.T)
-    covariance = moved @ moved.T * n_families / (n_families - 1)
-    # with error in the minutes, success at length x is q where α + β x = logit(q) · √(1 − β² v / 2.89), v what is unknown of a length
-    steep, nearby = (flattening(one, data.unknown[model]) for one in (slope, slope * (1 + _STEP)))
-    goal = float(logit(success_rate))
-    aside = goal * (nearby - steep) / (slope * _STEP)
-    gap, t = intercept + slope * aside - goal * steep, t_quantile(level, n_families - 1)
-    square = slope**2 - t**2 * covariance[1, 1]
-    half = slope * gap - t**2 * covariance[0, 1]
-    rest = gap**2 - t**2 * covariance[0, 0]
-    root = half**2 - square * rest
-    if root < 0:
-        return -math.inf, math.inf
-    first, last = sorted(((-half - math.sqrt(root)) / square + aside, (-half + math.sqrt(root)) / square + aside))
-    if square > 0:
-        return first, last
-    # the slope may be 0: only the lengths between the roots are excluded, as too short or as too long
-    return (last, math.inf) if last < (goal * steep - intercept) / slope else (-math.inf, first)
+    member = np.eye(int(family.max()) + 1)[family]
+    design = np.column_stack([np.ones(len(x)), x])
+    eta = design @ theta
+    if curve == "weibull":
+        hazard = np.exp(np.clip(eta, -30, 3.5))
+        odds = np.exp(-hazard) / np.maximum(-np.expm1(-hazard), 1e-15)
+        pull, bend = hazard * (bad * odds - good), weight * hazard**2 * odds
+    else:
+        p = expit(eta)
+        pull, bend = good - weight * p, weight * p * (1 - p)
+    information = np.einsum("tf,t,ti,tj->fij", member, bend, design, design)
+    scores, share = member.T @ (design * pull[:, None]), member.T @ weight
+    parts = np.einsum("ij,fji->f", np.linalg.pinv(information.sum(axis=0) + penalty), information)
+    signs = (x, rates == 1, family) if _is_separated(x, rates) else None
+    # the weights of the other families are scaled up to 1, which the penalty feels
+    without = information.sum(axis=0) - information + (1 - share)[:, None, None] * penalty
+    moved = np.linalg.pinv(without, hermitian=True) @ (share[:, None] * (penalty @ theta) - scores)[:, :, None]
+    n = np.ones((1, len(x)), dtype=np.int64)
+    _, _, states = refit(
+        1 - member.T, x, rates[None], n, weight[None], theta[None], data.regularisation, False, np.random.default_rng(0)
+    )
+    is_lost = np.isin(states[:, 0], (NO_SUCCESS, NO_FAILURE, NO_SLOPE))
+    rest = (good.sum() - member.T @ good) / np.maximum(1 - share, 1e-300)
+    return FamilyErrors(
+        line=theta,
+        covariance=(1 - 1 / len(share)) * np.einsum("fik,fjk->ij", moved, moved),
+        n_effective=float(parts.sum() ** 2 / (parts**2).sum()),
+        lost=rest[is_lost],
+        curve=curve,
+        unknown=0.0 if curve == "weibull" else float(data.unknown[model]),
+        signs=signs,
+    )
+
+
+def fewest_families(counts: ModelCounts, models: Sequence[str] = ()) -> int:
+    """The number of families that any model tried, or of the named models the one that tried fewest."""
+    rows = [counts.n[counts.index(name)] for name in models] or [counts.n.sum(axis=0)]
+    return min(len(np.unique(counts.family[n > 0])) for n in rows)
 
 
 def _is_separated(x: Floats, rates: Floats) -> bool:
@@ -377,7 +470,8 @@ def curve_minutes(data: Timed, curve: str, success_rate: float) -> Floats:
         places, good, bad, start, outcome = _parts(data, model)
         crossing, state = math.nan, outcome
         if outcome == FITTED and curve == "weibull":
-            crossing, state = fit_weibull(places, good, bad, len(good), data.regularisation, *start, success_rate)
+            alpha, beta, state = fit_weibull(places, good, bad, len(good), data.regularisation, *start)
+            crossing = (math.log(-math.log(success_rate)) - alpha) / beta if state == FITTED else math.nan
         elif outcome == FITTED:
             crossing, state = spline_crossing(*_fit_spline(places, good, bad, start), success_rate)
         crossings.append({NO_SUCCESS: -math.inf, NO_FAILURE: math.inf}.get(state, crossing))
@@ -395,12 +489,9 @@ def curve_success(data: Timed, curve: str, x: Floats) -> Floats:
             theta, low, step = _fit_spline(places, good, bad, start)
             own[:] = expit([spline_height(theta, one, low, step) for one in x])
             continue
-        # a Weibull curve by two of its points: log(−log P) is a line in x
-        ends = [fit_weibull(places, good, bad, len(good), data.regularisation, *start, q) for q in (0.25, 0.75)]
-        if ends[0][1] == ends[1][1] == FITTED:
-            heights = np.log(-np.log([0.25, 0.75]))
-            slope = (heights[0] - heights[1]) / (ends[0][0] - ends[1][0])
-            own[:] = np.exp(-np.exp(np.minimum(heights[0] + slope * (x - ends[0][0]), 50)))
+        alpha, beta, state = fit_weibull(places, good, bad, len(good), data.regularisation, *start)
+        if state == FITTED:
+            own[:] = np.exp(-np.exp(np.minimum(alpha + beta * x, 50)))
     return found
 
 
@@ -548,11 +639,11 @@ def horizon(
     level: float,
     n_runs: int,
     middle: float | None = None,
-    ends: tuple[float, float] | None = None,
+    errors: FamilyErrors | None = None,
 ) -> Estimate:
     """One model's horizon at a success rate between 0 and 1.
 
-    ``x`` has log₂ minutes of its tasks; ``ends`` are those of its interval (`curves.robust_ends`), otherwise the replicates give them and ``middle`` is the share of
+    ``x`` has log₂ minutes of its tasks; ``errors`` give its interval (`FamilyErrors.ends`), otherwise the replicates do and ``middle`` is the share of
     them that the interval contains, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
     them is marked as extrapolated. Replicates without success or without failure lie below or above the range; those without a falling curve, and those
     that hold none of the model's runs, failed (see `stats.replicates`).
@@ -566,37 +657,53 @@ def horizon(
     if np.isinf(crossing):
         return Estimate.without("unbounded", "the curve is almost flat", level=level)
     value = 2.0**crossing
-    if ends is not None:
-        if math.isnan(ends[0]):
-            few: State = "too_few"
-            reason = "; ".join(filter(None, (_beyond(value, edges), "fewer than 3 families; an interval needs 3")))
-            return Estimate(value, level=level, reason=reason, low_state=few, high_state=few)
-        low, high = (2.0**end if abs(end) <= FARTHEST else None for end in ends)
-        low_state: State = "unbounded" if low is None else "ok"
-        high_state: State = "unbounded" if high is None else "ok"
-        return Estimate(
-            value, low, high, level, reason=_beyond(value, edges), low_state=low_state, high_state=high_state
-        )
-    if drawn is None:
-        return Estimate(value, level=level, reason=_beyond(value, edges))
-    interval = replicate_interval(drawn.log2_minutes(success_rate), middle or level)
-    found = interval.estimate(crossing, level=level, reason=_beyond(value, edges)).map(math.exp2)
+    if errors is not None:
+        return over_families(Estimate(value, level=level, reason=_beyond(value, edges)), errors, success_rate)
+    # without replicates the interval is that of none: too few
+    draws = np.empty(0) if drawn is None else drawn.log2_minutes(success_rate)
+    found = replicate_interval(draws, middle or level)
+    estimate = found.estimate(crossing, level=level, reason=_beyond(value, edges)).map(math.exp2)
     return replace(
-        found,
-        low=edges[0] if found.low_state == "below_range" and edges[0] < value else found.low,
-        high=edges[1] if found.high_state == "above_range" and edges[1] > value else found.high,
+        estimate,
+        low=edges[0] if estimate.low_state == "below_range" and edges[0] < value else estimate.low,
+        high=edges[1] if estimate.high_state == "above_range" and edges[1] > value else estimate.high,
     )
 
 
-def censored_horizon(
-    data: Timed, model: int, found: Estimate, success_rate: float, level: float
-) -> tuple[Estimate, float | None, float | None]:
-    """An estimate whose interval includes all outcomes that one model's censored runs may have had; and the shortest and longest horizon of these, without sampling error.
+def over_families(found: Estimate, errors: FamilyErrors, success_rate: float) -> Estimate:
+    """A horizon with the interval that its model's families give."""
+    if not errors.has_interval:
+        why = f"{errors.n_effective:.3g} effective families; an interval needs {FEWEST_FAMILIES}"
+        reason = "; ".join(filter(None, (found.reason, why)))
+        return replace(found, reason=reason, low_state="too_few", high_state="too_few")
+    return with_ends(found, *errors.ends(success_rate, found.level))
 
-    The interval reaches from the lower end at the outcomes that make the horizon shortest to the upper end at those that make it longest (`outcome_bounds`).
+
+def in_minutes(log2_minutes: Floats) -> Floats:
+    """Minutes of their logarithms; NaN where there is none, or where floats end."""
+    return np.asarray(np.exp2(np.where(np.abs(log2_minutes) <= FARTHEST, log2_minutes, np.nan)))
+
+
+def with_ends(found: Estimate, low: float, high: float) -> Estimate:
+    """An estimate with these ends in log₂ minutes; one that is infinite or beyond floats is open."""
+    ends: list[tuple[float | None, State]] = [
+        (2.0**end, "ok") if abs(end) <= FARTHEST else (None, "unbounded") for end in (low, high)
+    ]
+    (low_end, low_state), (high_end, high_state) = ends
+    return replace(found, low=low_end, high=high_end, low_state=low_state, high_state=high_state)
+
+
+def family_horizon(
+    data: Timed, own: SuccessCurves, model: int, success_rate: float, level: float, errors: FamilyErrors | None
+) -> tuple[Estimate, float | None, float | None]:
+    """One model's horizon with its interval over families; and the shortest and longest horizon that outcomes of its censored runs allow, without sampling error.
+
+    With censored runs the interval reaches from the lower end at the outcomes that make the horizon shortest to the upper end at those that make it longest (`outcome_bounds`); an end
+    is open if too few families determine the curve with these outcomes.
     """
-    assert data.cut is not None
-    if not data.cut[model].any():
+    n_runs = data.counts.n[model]
+    found = horizon(own, None, data.x[n_runs > 0], success_rate, level, int(n_runs.sum()), errors=errors)
+    if data.cut is None or not data.cut[model].any():
         return found, found.value, found.value
     bounds = outcome_bounds(data, model, success_rate)
     least, most = (2.0**crossing if math.isfinite(crossing) else None for crossing, _ in bounds)
@@ -605,19 +712,15 @@ def censored_horizon(
         return Estimate.without("undefined", why, level=level), least, most
     if found.state != "ok" or "too_few" in (found.low_state, found.high_state):
         return found, least, most
-    (low, _), (_, high) = (
-        robust_ends(changed, 0, success_rate, level) if math.isfinite(crossing) else (-math.inf, math.inf)
-        for crossing, changed in bounds
+    of_bounds = [family_errors(changed, 0) if math.isfinite(crossing) else None for crossing, changed in bounds]
+    low, high = (
+        one.ends(success_rate, level)[k] if one is not None and one.has_interval else (-math.inf, math.inf)[k]
+        for k, one in enumerate(of_bounds)
     )
     low = min(low, -math.inf if found.low is None else math.log2(found.low))
     high = max(high, math.inf if found.high is None else math.log2(found.high))
-    ends: list[tuple[float | None, State]] = [
-        (2.0**end, "ok") if abs(end) <= FARTHEST else (None, "unbounded") for end in (low, high)
-    ]
     reason = "; ".join(filter(None, (found.reason, "some outcomes are unknown")))
-    (low_end, low_state), (high_end, high_state) = ends
-    widened = replace(found, low=low_end, high=high_end, low_state=low_state, high_state=high_state, reason=reason)
-    return widened, least, most
+    return with_ends(replace(found, reason=reason), low, high), least, most
 
 
 def _beyond(value: float, edges: tuple[float, float]) -> str:

@@ -17,6 +17,7 @@ import polars as pl
 from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
+from howsure.horizon.time_horizon.curves import in_minutes
 from howsure.horizon.time_horizon.horizons import TimeHorizons, domain_horizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
 from howsure.results import Provenance, Result, columns_of, plain
@@ -427,11 +428,11 @@ def _doubling(line: Line, scatter: _Scatter | None, errors: _Errors | None, leve
 
 
 def _path(line: Line, scatter: _Scatter, errors: _Errors | None, days: Ints, level: float) -> pl.DataFrame:
-    """The line from the first model to the last, with the band for the line itself."""
+    """The line from the first model to the last, with the band for the line itself; null where it is open."""
     x = np.linspace(days.min(), days.max(), _STEPS).round()
     middle = line.predict(x)
     below, above, _ = _reach(line, scatter, errors, x - line.x_mean, level)
     columns = {"minutes": middle, "minutes_low": middle - below, "minutes_high": middle + above}
     dates = pl.Series("released", x, pl.Int32, strict=False).cast(pl.Date)
-    frame = pl.DataFrame([dates, *(pl.Series(name, np.exp2(values)) for name, values in columns.items())])
+    frame = pl.DataFrame([dates, *(pl.Series(name, in_minutes(values)) for name, values in columns.items())])
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

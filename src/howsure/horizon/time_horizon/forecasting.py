@@ -26,6 +26,7 @@ from scipy.stats import t as student
 from howsure.arguments import as_date, checked
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
+from howsure.horizon.time_horizon.curves import FARTHEST, in_minutes, with_ends
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
 from howsure.results import Provenance, Result, columns_of
@@ -47,6 +48,7 @@ _FEWEST = 4  # models at the frontier before the first back-test
 _N_DRAWS = 4000
 _FARTHEST = 20 * 365  # days after the last model up to which a date is a number
 _STEPS = 120
+_SLOWEST = 1e-9  # doublings per day
 _BREAKS = (0.3, 0.4, 0.5, 0.6, 0.7)
 _SATURATIONS = (0.3, 0.6, 1.0, 2.0, 4.0)
 
@@ -195,15 +197,17 @@ def forecast_horizons(
     rng = np.random.default_rng(seed)
     past = _backtest(x, top, errors, level)
     weights = _weights(past)
-    ahead = np.linspace(x.min(), x.max() + 5 * 365, 6 * _STEPS)
+    ahead = np.linspace(x.min(), days.max() + 5 * 365, 6 * _STEPS)
     drawn, shape_of = _draw(x, top, errors, weights, ahead, rng)
-    reached = [_reached(target, drawn, ahead, top, x, level) for target in targets]
+    # no model that is known has reached a target, also none that is not at the frontier
+    now = float(days.max())
+    reached = [_reached(target, drawn, ahead, top, x, now, level) for target in targets]
     rows = []
     for place, shape in enumerate(SHAPES):
         one = past.filter(shape=shape)
         own = drawn[shape_of == place]
         alone = own if len(own) >= 200 else _draw(x, top, errors, {shape: 1.0}, ahead, rng)[0]
-        first = _reached(targets[0], alone, ahead, top, x, level)
+        first = _reached(targets[0], alone, ahead, top, x, now, level)
         rows.append(
             {
                 "shape": shape,
@@ -219,14 +223,18 @@ def forecast_horizons(
     ends = [(1 - level) / 2, 0.5, (1 + level) / 2]
     scatter = drawn + rng.standard_normal(drawn.shape) * _sigma(x, top, errors)
     low, middle, high = np.quantile(scatter, ends, axis=0)
-    path = pl.DataFrame(
-        {
-            "released": _dates(ahead),
-            "minutes": np.exp2(middle),
-            "minutes_low": np.exp2(low),
-            "minutes_high": np.exp2(high),
-        }
-    ).gather_every(6)
+    path = (
+        pl.DataFrame(
+            {
+                "released": _dates(ahead),
+                "minutes": in_minutes(middle),
+                "minutes_low": in_minutes(low),
+                "minutes_high": in_minutes(high),
+            }
+        )
+        .gather_every(6)
+        .fill_nan(None)
+    )
     mixed = _mixture(past, weights, level)
     n, total = int(mixed["is_covered"].sum()), len(mixed)
     notes = [
@@ -348,22 +356,24 @@ def _draw(
     return np.concatenate(paths), np.concatenate(shapes)
 
 
-def _reached(target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats, level: float) -> dict[str, Any]:
-    """The first date at which each path is as high as a target, extended beyond the last date by its last rate."""
+def _reached(
+    target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats, now: float, level: float
+) -> dict[str, Any]:
+    """The first date after `now` at which each path is as high as a target, extended beyond the last date by its last rate."""
     goal = math.log2(target)
     if top.max() >= goal:
         day = float(x[top >= goal].min())
         known = dict.fromkeys(("date", "date_low", "date_high"), _date(day))
         return {"minutes": float(target), **known, "date_state": "ok", "share_never": 0.0, "is_reached": True}
-    later = ahead >= x.max()
+    later = ahead >= now
     days = np.full(len(drawn), np.inf)
     is_there = (drawn >= goal) & later
     has = is_there.any(axis=1)
     days[has] = ahead[is_there[has].argmax(axis=1)]
     rate = (drawn[:, -1] - drawn[:, -2]) / (ahead[-1] - ahead[-2])
-    rest = ~has & (rate > 0)
+    rest = ~has & (rate > _SLOWEST)
     days[rest] = ahead[-1] + (goal - drawn[rest, -1]) / rate[rest]
-    days[days > x.max() + _FARTHEST] = np.inf
+    days[days > now + _FARTHEST] = np.inf
     low, middle, high = np.quantile(days, [(1 - level) / 2, 0.5, (1 + level) / 2], method="inverted_cdf")
     return {
         "minutes": float(target),
@@ -391,12 +401,12 @@ def _backtest(x: Floats, y: Floats, errors: Floats, level: float) -> pl.DataFram
             error = float(y[n] - mean)
             rows.append(
                 {
-                    "shape": shape, "date": _date(x[n]), "n_before": n, "minutes": float(2.0 ** y[n]), "predicted": float(2.0**mean),
+                    "shape": shape, "date": _date(x[n]), "n_before": n, "minutes": float(2.0 ** y[n]),
                     "error": error, "spread": spread, "df": fit.df, "log_density": float(student.logpdf(error / spread, fit.df) - math.log(spread)),
                 }
             )  # fmt: skip
-    kinds = {"shape": pl.String, "date": pl.Date, "n_before": pl.Int64, "df": pl.Int64} | dict.fromkeys(("minutes", "predicted", "error", "spread", "log_density"), pl.Float64)  # fmt: skip
-    order = ["shape", "date", "n_before", "minutes", "predicted", "error", "spread", "df", "log_density"]
+    kinds = {"shape": pl.String, "date": pl.Date, "n_before": pl.Int64, "df": pl.Int64} | dict.fromkeys(("minutes", "error", "spread", "log_density"), pl.Float64)  # fmt: skip
+    order = ["shape", "date", "n_before", "minutes", "error", "spread", "df", "log_density"]
     return pl.DataFrame(rows, schema={name: kinds[name] for name in order})
 
 
@@ -422,7 +432,7 @@ def _mixture(past: pl.DataFrame, weights: Mapping[str, float], level: float) -> 
             float(grid[min(int(np.searchsorted(below, q)), len(grid) - 1)])
             for q in ((1 - level) / 2, 0.5, (1 + level) / 2)
         )
-        found = Estimate(2.0**middle, 2.0**low, 2.0**high, level)
+        found = with_ends(Estimate(2.0 ** min(max(middle, -FARTHEST), FARTHEST), level=level), low, high)
         rows.append(
             {"date": day, "n_before": one["n_before"][0], "minutes": one["minutes"][0]}
             | columns_of(predicted=found)

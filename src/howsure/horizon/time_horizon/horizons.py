@@ -6,6 +6,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,14 +25,19 @@ from howsure.horizon.run_counts import (
 )
 from howsure.horizon.time_horizon.curves import (
     FAILED,
+    FEW_FAMILIES,
+    FEWEST_FAMILIES,
     OUTCOMES,
+    FamilyErrors,
     SuccessCurves,
     Timed,
-    censored_horizon,
     draw_curves,
+    family_errors,
+    family_horizon,
+    fewest_families,
     fit_curves,
     horizon,
-    robust_ends,
+    in_minutes,
     timed,
 )
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
@@ -39,7 +45,7 @@ from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS
 from howsure.horizon.time_horizon.people_times import human_times as measure_people
 from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
-from howsure.results import Provenance, Result, columns_of
+from howsure.results import Provenance, Result, columns_of, end_states
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
@@ -49,7 +55,18 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ModelFit", "TimeHorizons", "assemble", "domain_horizons", "success_bins", "success_paths", "time_horizons"]
+__all__ = [
+    "ModelFit",
+    "TimeHorizons",
+    "assemble",
+    "domain_horizons",
+    "family_notes",
+    "joint_horizons",
+    "lacks_families",
+    "success_bins",
+    "success_paths",
+    "time_horizons",
+]
 
 HUMAN_TIMES = ("stated", "people")
 """Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
@@ -58,6 +75,7 @@ METHODS = ("logistic", "joint")
 """``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
 
 _POINT_DRAWS = 500  # of the joint model, where no interval is asked for
+_MOST_NAMED = 6  # models in a note
 _SHARES = ("share_below", "share_above", "share_failed")
 
 
@@ -66,7 +84,7 @@ class ModelFit:
     """One model's curve and its horizon at each success rate.
 
     ``success`` is the share of successful runs, ``outcomes`` the number of replicates by outcome (see `time_states.OUTCOMES`). ``intercept`` and
-    ``slope`` are None where there is no curve.
+    ``slope`` are None where there is no curve; ``effective_families`` (`FamilyErrors`) is None where the interval does not depend on it.
     """
 
     model: str
@@ -78,6 +96,7 @@ class ModelFit:
     n_runs: int
     n_tasks: int
     outcomes: dict[str, int]
+    effective_families: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,6 +123,8 @@ class TimeHorizons(Result):
         Settings, seed, digest of the input, version and notes.
     joint : JointDraws | None
         Draws from the joint model of all models and tasks; None where each model has a logistic curve of its own.
+    beside : pl.DataFrame | None
+        Horizons of the joint model for the models whose logistic curve has no interval, because fewer than 4 effective families determine it; None where there is no such model.
     """
 
     name: ClassVar[str] = "time_horizons"
@@ -117,6 +138,7 @@ class TimeHorizons(Result):
     sensitivity: Sensitivity
     provenance: Provenance
     joint: JointDraws | None = None
+    beside: pl.DataFrame | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -132,15 +154,23 @@ class TimeHorizons(Result):
         return tuple(self.fits[m] for m in np.argsort(-place, kind="stable"))
 
     @property
-    def middle(self) -> float:
-        """The share of replicates that intervals contain."""
-        return expanded_level(self.level, self.df)
+    def is_over_families(self) -> bool:
+        """Whether intervals come from the families of tasks (`FamilyErrors`), and not from replicates or draws."""
+        return self.joint is None and self.provenance.settings["resample"] == "families"
 
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the replicates: families less 1, or infinite where they are draws from a posterior or count noise twice."""
-        is_family = self.joint is None and self.provenance.settings["resample"] == "families"
-        return max(_n_families(self.data) - 1, 1) if is_family else math.inf
+    @cached_property
+    def errors(self) -> tuple[FamilyErrors | None, ...]:
+        """What the intervals of each model are made of, where they come from families; None without a falling curve."""
+        n = len(self.models)
+        return tuple(family_errors(self.data, m) for m in range(n)) if self.is_over_families else (None,) * n
+
+    def df(self, *models: str) -> float:
+        """Degrees of freedom of the replicates: families less 1, of the named model that tried fewest; infinite where replicates are draws from a posterior or count noise twice."""
+        return max(fewest_families(self.data.counts, models) - 1, 1) if self.is_over_families else math.inf
+
+    def share_inside(self, *models: str) -> float:
+        """The share of replicates that intervals contain."""
+        return expanded_level(self.level, self.df(*models))
 
     def minutes(self, model: str, success_rate: float = 0.5) -> Estimate:
         """A model's horizon.
@@ -178,7 +208,7 @@ class TimeHorizons(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
-        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) ``spreads`` (how much tasks differ) and, where asked for, ``covariates`` (what one unit of each adds to the
+        ``joint_horizons`` has the horizons of the joint model, for models whose own curve has no interval because too few families determine it. ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) ``spreads`` (how much tasks differ) and, where asked for, ``covariates`` (what one unit of each adds to the
         log-odds, and how many doublings of a task's length are worth as much).
         ``bounds`` has, where runs are censored, the shortest and the longest horizon that any of their outcomes would give, without sampling error; none where that side is open.
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
@@ -188,9 +218,12 @@ class TimeHorizons(Result):
             for m, fit in enumerate(self.fits)
             for rate, found in fit.horizons.items()
         ]
-        kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high", "slope", "intercept", *_SHARES), pl.Float64)
+        kinds = dict.fromkeys(
+            ("minutes", "minutes_low", "minutes_high", "slope", "intercept", "effective_families", *_SHARES), pl.Float64
+        )
         return {
             "time_horizons": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
+            **({} if self.beside is None else {"joint_horizons": self.beside}),
             **self.sensitivity.tables,
             **({} if self.joint is None else _joint_tables(self)),
             **self._by_domain(),
@@ -214,20 +247,18 @@ class TimeHorizons(Result):
                 data = _domain_data(self, domain)
                 own, drawn, of_model = fit_curves(data), None, dict(enumerate(data.counts.models))
             for m, model in of_model.items():
-                tried = data.counts.n[m] > 0
-                n_runs = int(data.counts.n[m].sum())
+                n = data.counts.n[m]
+                errors = family_errors(data, m) if drawn is None else None
                 for rate in self.success_rates:
-                    ends = (
-                        robust_ends(data, m, rate, self.level) if drawn is None and own.outcome[m] == FITTED else None
-                    )
-                    mine = None if drawn is None else drawn.of(m)
-                    found = horizon(own.of(m), mine, data.x[tried], rate, self.level, n_runs, ends=ends)
-                    if data.cut is not None:
-                        found, _, _ = censored_horizon(data, m, found, rate, self.level)
+                    if drawn is None:
+                        found, _, _ = family_horizon(data, own.of(m), m, rate, self.level, errors)
+                    else:
+                        found = horizon(own.of(m), drawn.of(m), data.x[n > 0], rate, self.level, int(n.sum()))
                     rows.append(
                         {"domain": domain, "model": model, "success_rate": rate}
                         | columns_of(minutes=found)
-                        | {"n_runs": n_runs}
+                        | end_states(minutes=found)
+                        | {"n_runs": int(n.sum())}
                     )
         kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
         return {"domains": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
@@ -239,8 +270,8 @@ class TimeHorizons(Result):
             return {}
         rows = []
         for m, fit in enumerate(self.fits):
-            for rate, found in fit.horizons.items():
-                _, least, most = censored_horizon(self.data, m, found, rate, self.level)
+            for rate in fit.horizons:
+                _, least, most = family_horizon(self.data, self.curves.of(m), m, rate, self.level, self.errors[m])
                 share = float((unknown[m] * n[m]).sum() / n[m].sum())
                 rows.append(
                     {"model": fit.model, "success_rate": rate, "share_unknown": share}
@@ -261,7 +292,7 @@ class TimeHorizons(Result):
         n = 0 if self.drawn is None else len(drawn.slope)
         shape = (n, len(self.models))
         columns = {"intercept": drawn.intercept, "slope": drawn.slope}
-        columns |= {_column(rate): _in_minutes(drawn.log2_minutes(rate)) for rate in self.success_rates}
+        columns |= {_column(rate): in_minutes(drawn.log2_minutes(rate)) for rate in self.success_rates}
         numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
         outcome = np.broadcast_to(drawn.outcome, shape).ravel()
         frame = pl.DataFrame(
@@ -326,7 +357,7 @@ def time_horizons(
     r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
 
     ``logistic``: one curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope²;
-    an interval has the lengths at which a test over families of tasks does not reject the success rate (`robust_ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
+    an interval has the lengths at which a test over families of tasks does not reject the success rate (`FamilyErrors.ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
     times that may be measured with error; intervals are quantiles of the posterior, and horizons are averages over tasks.
 
     Parameters
@@ -440,7 +471,36 @@ def time_horizons(
         "kinds": list(kinds),
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
-    return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+    found = assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+    few = [m for m, fit in enumerate(found.fits) if lacks_families(fit.effective_families)]
+    if not few or data.cut is not None:
+        return found
+    return replace(found, beside=joint_horizons(data, few, found.success_rates, level, seed))
+
+
+def lacks_families(n_effective: float | None) -> bool:
+    """Whether too few families determine a curve for an interval."""
+    return n_effective is not None and n_effective < FEWEST_FAMILIES
+
+
+def joint_horizons(
+    data: Timed, models: Sequence[int], success_rates: Sequence[float], level: float, seed: int
+) -> pl.DataFrame:
+    """The horizons of some models by the joint model of all: model, success_rate and minutes with their interval."""
+    drawn = draw_joint(data, _POINT_DRAWS, seed=seed).curves
+    own = middle_curves(drawn)
+    rows = []
+    for m in models:
+        n = data.counts.n[m]
+        for rate in success_rates:
+            found = horizon(own.of(m), drawn.of(m), data.x[n > 0], rate, level, int(n.sum()))
+            rows.append(
+                {"model": data.counts.models[m], "success_rate": rate}
+                | columns_of(minutes=found)
+                | end_states(minutes=found)
+            )
+    kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
 
 
 def _check_method(method: str, *, limits: str, resample: str, covariates: Sequence[str], has_ceiling: bool) -> None:
@@ -542,9 +602,10 @@ def assemble(
     """The result of curves and their replicates; settings and seed are those of `provenance`; `others` are counts under other policies."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
-    is_robust = joint is None and settings["resample"] == "families"
+    is_over_families = joint is None and settings["resample"] == "families"
     fits = tuple(
-        _model_fit(data, curves, drawn, m, rates, level, is_robust=is_robust) for m in range(len(data.counts.models))
+        _model_fit(data, curves, drawn, m, rates, level, is_over_families=is_over_families)
+        for m in range(len(data.counts.models))
     )
     seed = provenance.seed or 0
     if not has_sensitivity:
@@ -580,27 +641,20 @@ def _model_fit(
     success_rates: Sequence[float],
     level: float,
     *,
-    is_robust: bool,
+    is_over_families: bool,
 ) -> ModelFit:
     counts, own = data.counts, curves.of(model)
     tried = counts.n[model] > 0
     outcome, n_runs = int(own.outcome), int(counts.n[model].sum())
     mine = None if drawn is None else drawn.of(model)
     has_curve = bool(np.isfinite(own.slope))
+    errors = family_errors(data, model) if is_over_families else None
     horizons = {
-        one: horizon(
-            own,
-            mine,
-            data.x[tried],
-            one,
-            level,
-            n_runs,
-            ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
-        )
-        for one in success_rates
+        rate: family_horizon(data, own, model, rate, level, errors)[0]
+        if is_over_families
+        else horizon(own, mine, data.x[tried], rate, level, n_runs)
+        for rate in success_rates
     }
-    if data.cut is not None:
-        horizons = {one: censored_horizon(data, model, e, one, level)[0] for one, e in horizons.items()}
     return ModelFit(
         counts.models[model],
         horizons,
@@ -613,11 +667,8 @@ def _model_fit(
         {}
         if mine is None
         else {name: n for kind, name in OUTCOMES.items() if (n := int((mine.outcome == kind).sum()))},
+        None if errors is None or errors.signs is not None else errors.n_effective,
     )
-
-
-def _n_families(data: Timed) -> int:
-    return int(data.counts.family.max()) + 1
 
 
 def _left_out(counts: ModelCounts, data: Timed) -> list[str]:
@@ -635,6 +686,8 @@ def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -
             "The error of the human times is not known and is assumed to be 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
         )
+    n_effective = {fit.model: fit.effective_families for fit in fits if fit.effective_families is not None}
+    notes += family_notes(n_effective, has_joint=data.cut is None)
     if data.cut is not None and settings["n_replicates"]:
         notes.append(
             "Unknown outcomes widen the intervals of horizons only; replicates, and so ratios and trends, take them as the estimates do."
@@ -653,6 +706,32 @@ def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -
     return notes
 
 
+def family_notes(n_effective: Mapping[str, float], *, has_joint: bool) -> list[str]:
+    """Which curves few or too few effective families determine."""
+
+    def listed(low: float, high: float) -> str:
+        some = [f"{name} ({n:.3g})" for name, n in n_effective.items() if low <= n < high]
+        return ", ".join(some[:_MOST_NAMED]) + (
+            f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
+        )
+
+    notes = []
+    if without := listed(0, FEWEST_FAMILIES):
+        joint = (
+            "The table joint_horizons has these horizons by the joint model, which shares tasks and slopes among all models."
+            if has_joint
+            else "The joint model has intervals where no outcomes are unknown: --method joint --limits scored."
+        )
+        notes.append(
+            f"No interval, because fewer than {FEWEST_FAMILIES} effective families of tasks determine the curve: {without}. {joint}"
+        )
+    if few := listed(FEWEST_FAMILIES, FEW_FAMILIES):
+        notes.append(
+            f"Fewer than {FEW_FAMILIES} effective families of tasks determine the curves of {few}. With so few, intervals are wide and often have an open end."
+        )
+    return notes
+
+
 def _row(fit: ModelFit, success_rate: float, found: Estimate) -> dict[str, Any]:
     return {
         "model": fit.model,
@@ -663,9 +742,9 @@ def _row(fit: ModelFit, success_rate: float, found: Estimate) -> dict[str, Any]:
         "n_runs": fit.n_runs,
         "n_tasks": fit.n_tasks,
         "success": fit.success,
-        "minutes_low_state": found.low_state,
-        "minutes_high_state": found.high_state,
+        **end_states(minutes=found),
         "reason": found.reason,
+        "effective_families": fit.effective_families,
     }
 
 
@@ -722,21 +801,19 @@ def _column(success_rate: float) -> str:
     return f"p{100 * success_rate:g}"
 
 
-def _in_minutes(log2_minutes: Floats) -> Floats:
-    """Minutes; NaN where the crossing is none or beyond floats."""
-    return np.exp2(np.where(np.isfinite(log2_minutes), log2_minutes, np.nan))
-
-
 # Success along the length of tasks: each model's curve with its band, and what was seen in steps of length.
 
 
 _STEPS = 40
+_RATES = 25  # success rates at which the band of a curve is computed, between which it is interpolated
+_FAR = 1e6  # doublings, where an end is open
 
 
 def success_paths(found: TimeHorizons) -> pl.DataFrame:
     """Each fitted curve over the lengths of all tasks: model, minutes, success, low, high.
 
-    The band is the middle of the replicates' curves at each length.
+    The band belongs to the intervals of horizons: at each length it has the success rates whose horizon's interval contains this length. Where intervals are
+    those of replicates, it is the middle of the replicates' curves.
     """
     x = np.linspace(found.data.x.min(), found.data.x.max(), _STEPS)
     rows = [_path(found, m, x) for m in range(len(found.models)) if found.curves.outcome[m] == FITTED]
@@ -764,16 +841,38 @@ def success_bins(found: TimeHorizons, doublings: float = 1.5) -> pl.DataFrame:
 
 def _path(found: TimeHorizons, model: int, x: Floats) -> pl.DataFrame:
     own = found.curves.of(model)
-    columns: dict[str, Any] = {
-        "model": pl.Series([found.models[model]] * len(x)),
-        "minutes": np.exp2(x),
-        "success": own.success(x),
-    }
-    if found.drawn is None:
-        return pl.DataFrame(columns | dict.fromkeys(("low", "high"), pl.Series([None] * len(x), dtype=pl.Float64)))
-    drawn = found.drawn.of(model)
-    paths = drawn.success(x)
-    paths[drawn.outcome == NO_SUCCESS], paths[drawn.outcome == NO_FAILURE] = 0, 1
-    band = replicate_interval(paths, found.middle)
-    ends = {"low": np.clip(band.low, 0, 1), "high": np.clip(band.high, 0, 1)}  # success that may be anything is 0 to 1
-    return pl.DataFrame(columns | ends).with_columns(pl.col("low", "high").fill_nan(None))
+    low, high = np.full((2, len(x)), np.nan)
+    if found.is_over_families:
+        x, low, high = _band(found, model, x)
+    elif found.drawn is not None:
+        drawn = found.drawn.of(model)
+        paths = drawn.success(x)
+        paths[drawn.outcome == NO_SUCCESS], paths[drawn.outcome == NO_FAILURE] = 0, 1
+        band = replicate_interval(paths, found.level)
+        low, high = np.clip(band.low, 0, 1), np.clip(band.high, 0, 1)  # success that may be anything is 0 to 1
+    columns = {"minutes": np.exp2(x), "success": own.success(x), "low": low, "high": high}
+    frame = pl.DataFrame({"model": pl.Series([found.models[model]] * len(x)), **columns})
+    return frame.with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def _band(found: TimeHorizons, model: int, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Lengths, with the ends of intervals of the reported horizons among them, and at each the least and greatest success rate whose interval contains it."""
+    rates = np.union1d(np.linspace(0.02, 0.98, _RATES), found.success_rates)
+    own, errors = found.curves.of(model), found.errors[model]
+    estimates = [family_horizon(found.data, own, model, rate, found.level, errors)[0] for rate in rates.tolist()]
+    if "too_few" in {estimate.low_state for estimate in estimates}:
+        return x, np.full(len(x), np.nan), np.full(len(x), np.nan)
+    low, high = (
+        np.array([sign * _FAR if end is None else math.log2(end) for end in ends])
+        for sign, ends in ((-1, [e.low for e in estimates]), (1, [e.high for e in estimates]))
+    )
+    reported = np.isin(rates, found.success_rates)
+    ends = np.concatenate([low[reported], high[reported]])
+    x = np.union1d(x, ends[(ends > x.min()) & (ends < x.max())])
+    # a higher success rate never has a longer horizon
+    low, high = np.minimum.accumulate(low), np.maximum.accumulate(high[::-1])[::-1]
+    return (
+        x,
+        np.interp(x, low[::-1], rates[::-1], left=1.0, right=0.0),
+        np.interp(x, high[::-1], rates[::-1], left=1.0, right=0.0),
+    )

@@ -27,6 +27,7 @@ __all__ = [
     "NO_SUCCESS",
     "N_KNOTS",
     "SEPARATED",
+    "WEIBULL_SCALE",
     "derive",
     "fit",
     "fit_spline",
@@ -50,6 +51,8 @@ _PROBIT = (
     2.89  # (1.7)²: a logistic curve that is averaged over normal noise of variance s² is flatter by √(1 + s²/2.89)
 )
 _STEEPEST = 0.9  # of 1: the largest share of a slope's flattening that noise in human times is allowed to explain
+WEIBULL_SCALE = 2.0 * math.log(2.0)
+"""The slope of a logistic curve that falls as steeply near one half as a Weibull curve of shape 1."""
 _SMALL = 1e-7  # a step of the log-odds after which the next would be below rounding
 
 
@@ -213,7 +216,9 @@ def refit_cells(
             if state == FITTED and curve == 0:
                 crossing[r, m] = (logit * flattening(slope, unknown[m]) - intercept) / slope
             elif state == FITTED and curve == 1:
-                crossing[r, m], state = fit_weibull(places, a, b, count, penalty, intercept, slope, success_rate)
+                alpha, beta, state = fit_weibull(places, a, b, count, penalty, intercept, slope)
+                if state == FITTED:
+                    crossing[r, m] = (math.log(-math.log(success_rate)) - alpha) / beta
             elif state == FITTED:
                 low, high = places[:count].min(), places[:count].max()
                 step = (high - low) / (N_KNOTS - 1)
@@ -368,14 +373,14 @@ def flattening(slope: Any, unknown: Any) -> Any:
 
 @kernel
 def fit_weibull(
-    x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float, success_rate: float
-) -> tuple[float, int]:
-    """log₂ minutes at which P = exp(−exp(α + β x)) is the success rate: Fisher scoring with halved steps, from a logistic fit.
+    x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float
+) -> tuple[float, float, int]:
+    """α and β of P = exp(−exp(α + β x)) over log₂ minutes x: Fisher scoring with halved steps, from a logistic fit.
 
     The penalty is that of a logistic slope: near one half, a Weibull shape of β falls as steeply as a logistic slope of −2 ln 2 · β.
     """
     half = math.log(math.log(2.0))
-    scale = 2.0 * math.log(2.0)
+    scale = WEIBULL_SCALE
     beta = -slope / scale
     alpha = half + beta * intercept / slope
     cost = _weibull_cost(x, a, b, n, penalty * scale * scale, alpha, beta)
@@ -394,7 +399,7 @@ def fit_weibull(
             h11 += info * x[t] * x[t]
         determinant = h00 * h11 - h01 * h01
         if not determinant > 0:
-            return math.nan, SEPARATED
+            return math.nan, math.nan, SEPARATED
         up = (h01 * by_beta - h11 * by_alpha) / determinant
         tilt = (h01 * by_alpha - h00 * by_beta) / determinant
         share = 1.0
@@ -409,9 +414,7 @@ def fit_weibull(
         cost = next_cost
         if is_done:
             break
-    if beta < _FLAT:
-        return math.nan, NO_SLOPE
-    return (math.log(-math.log(success_rate)) - alpha) / beta, FITTED
+    return alpha, beta, FITTED if beta > _FLAT else NO_SLOPE
 
 
 @kernel

@@ -19,7 +19,7 @@ from howsure.arguments import checked
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import Timed, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.curves import Timed, family_errors, fit_curves, timed
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level, normal_quantile
@@ -323,6 +323,7 @@ def _influence(data: Timed, model: int, success_rate: float) -> Floats:
 
 def _sd(data: Timed, model: int, success_rate: float, level: float) -> float:
     """The standard deviation of a log₂ horizon that its interval shows; NaN where it is open."""
-    low, high = robust_ends(data, model, success_rate, level)
+    errors = family_errors(data, model)
+    low, high = (math.nan, math.nan) if errors is None else errors.ends(success_rate, level)
     width = high - low
     return width / (2 * normal_quantile(level)) if math.isfinite(width) else math.nan

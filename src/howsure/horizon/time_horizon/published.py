@@ -111,11 +111,20 @@ def read_releases(releases: Mapping[str, str | datetime.date] | One) -> dict[str
         return {model: as_date(day, f"releases[{model!r}]") for model, day in releases.items()}
     path = releases if isinstance(releases, str | os.PathLike) else "releases"
     if Path(path).suffix.lower() in (".yaml", ".yml"):
-        held = read_yaml(Path(path)).value
-        listed = held.get("date", held) if isinstance(held, dict) else None
-        if not isinstance(listed, dict) or not all(isinstance(day, datetime.date) for day in listed.values()):
+        document = read_yaml(Path(path))
+        held = document.value
+        place = ["date"] if isinstance(held, dict) and "date" in held else []
+        listed = held["date"] if place else held
+        if not isinstance(listed, dict) or not listed:
             raise InputError(f"{path}: not release dates by model. Write lines such as o1: 2024-12-05 below date:.")
-        return {str(model): day for model, day in listed.items()}
+        found = {}
+        for model, text in listed.items():
+            try:
+                found[str(model)] = datetime.date.fromisoformat(str(text)[:10])
+            except ValueError:
+                line = document.line_of([*place, model])
+                raise InputError(f"{path}{line}: {model}: {text} is not a date. Write 2024-12-05.") from None
+        return found
     part, frame = _table(releases)
     column = next((name for name in _RELEASED if name in frame.columns), None)
     if column is None or "model" not in frame.columns:
@@ -138,7 +147,7 @@ def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success_
     edges = np.array([[x[one].min(), x[one].max()] for one in tried])
     made = found.provenance
     return DatedHorizons(
-        frame, drawn, edges, success_rate, found.df, made.digest, made.seed, (*made.notes, *notes), made.settings
+        frame, drawn, edges, success_rate, found.df(), made.digest, made.seed, (*made.notes, *notes), made.settings
     )
 
 

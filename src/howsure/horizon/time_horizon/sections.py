@@ -16,6 +16,8 @@ from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Se
 from howsure.results.leading import with_lead
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from howsure.horizon.time_horizon.budgets import BudgetHorizons
     from howsure.horizon.time_horizon.comparison import HorizonComparison
     from howsure.horizon.time_horizon.doubling import HorizonTrend
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOUNDS",
     "COVARIATES",
+    "JOINT",
     "amount",
     "baseline_sections",
     "bounds_rows",
@@ -37,6 +40,7 @@ __all__ = [
     "domain_tables",
     "forecast_sections",
     "held_out_sections",
+    "joint_rows",
     "row_estimate",
     "time_sections",
     "trend_sections",
@@ -66,7 +70,7 @@ _WEIGHTS = {
 }
 _RESAMPLE = {
     "hierarchy": "{level:.0%} intervals are the middle of {n_replicates:,} refits, in which families of tasks are drawn with replacement, then tasks within them, then runs of each task. That counts the sampling error of tasks and runs twice, so the intervals are somewhat too wide. A replicate in which success does not fall with length has no horizon: it counts beyond both ends of the interval.",
-    "families": "A {level:.0%} interval contains the lengths at which a test does not reject that the success rate equals q. The test uses the covariance of intercept and slope, clustered by families of tasks, and the t distribution with (number of families − 1) degrees of freedom; a limit is open if a slope of 0 is not rejected. Comparisons use {n_replicates:,} refits to families drawn with replacement.",
+    "families": "A {level:.0%} interval contains the lengths at which a test does not reject that the success rate equals q. The test uses the covariance of intercept and slope from a jackknife, in which each family of tasks is left out (one Newton step), and the t distribution with (effective families − 1) degrees of freedom: (Σs)²/Σs², where s is a family's share of the information on this model's curve. A limit is open if a slope of 0 is not rejected, or if without one family there is no success, no failure or no falling slope. With fewer than 4 effective families there is no interval. Comparisons use {n_replicates:,} refits to families drawn with replacement.",
 }
 
 
@@ -93,6 +97,19 @@ def bounds_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
         for fit in found.ranked
     ]
     return ["model", "unknown", *(f"{100 * rate:g} % horizon" for rate in rates)], rows
+
+
+JOINT = "Horizons by the joint model, which shares tasks and slopes among all models: for models whose own curve is determined by fewer than 4 effective families."
+
+
+def joint_rows(joint: pl.DataFrame, level: float, spending: str = "") -> tuple[list[str], list[list[Cell]]]:
+    """Horizons of the joint model beside those of logistic curves, with the budget where they have one: columns and rows."""
+    rows: list[list[Cell]] = [
+        [row["model"], *([amount(row["budget"], spending)] if spending else []), f"{100 * row['success_rate']:g} %", told(row_estimate(row, level))]
+        for row in joint.rows(named=True)
+    ]  # fmt: skip
+    budget = [f"budget ({spending})"] if spending else []
+    return ["model", *budget, "success rate", f"horizon, joint model [{level:.0%}]"], rows
 
 
 COVARIATES = "Effect of one unit of the covariate, the same for all models. Doublings: the change of task length with the same effect (negative: shorter)."
@@ -135,6 +152,7 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         Text(_summary(found)),
         own[0],
         _horizons(found),
+        *([] if found.beside is None else [TableBlock(*joint_rows(found.beside, found.level), JOINT)]),
         *own[1:],
         *([] if found.data.cut is None else [TableBlock(*bounds_rows(found), BOUNDS)]),
         *([] if found.joint is None else _typical(found)),
@@ -291,19 +309,23 @@ def budget_sections(found: BudgetHorizons) -> list[Section]:
     ]  # fmt: skip
     columns = ["Model", f"Budget ({found.spending})", "Success rate", "Horizon", "Success within the budget", "Unknown"]
     table = TableBlock(columns, rows, f"Horizons with {found.level:.0%} intervals.")
+    joint = [] if found.beside is None else [TableBlock(*joint_rows(found.beside, found.level, found.spending), JOINT)]
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("horizon_by_budget.csv", csv_text(found.to_frame()))
     return [
-        Section("How does the horizon grow with the budget?", [Text(text), *charts, table, Method(method), download])
+        Section(
+            "How does the horizon grow with the budget?", [Text(text), *charts, table, *joint, Method(method), download]
+        )
     ]
 
 
 def row_estimate(row: Mapping[str, Any], level: float, name: str = "minutes") -> Estimate:
-    """The estimate whose columns a row has."""
+    """The estimate whose columns a row has; without states of its ends, one that is missing is open."""
     ends = {end: row[f"{name}_{end}"] for end in ("low", "high")}
     has_any = row[f"{name}_state"] == "ok"
     states: dict[str, Any] = {
-        f"{end}_state": "unbounded" if has_any and number is None else "ok" for end, number in ends.items()
+        f"{end}_state": row.get(f"{name}_{end}_state", "unbounded") if has_any and number is None else "ok"
+        for end, number in ends.items()
     }
     return Estimate(row[name], ends["low"], ends["high"], level, row[f"{name}_state"], **states)
 

@@ -9,7 +9,7 @@ r"""Runs with known time horizons.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,7 @@ def simulate_time(
     horizons: Mapping[str, float],
     *,
     n_families: int = 40,
-    n_tasks: int = 4,
+    n_tasks: int | Sequence[int] = 4,
     n_runs: int = 8,
     slope: float = -0.7,
     family_sd: float = 0.6,
@@ -64,10 +64,10 @@ def simulate_time(
 ) -> SimulatedTimeRuns:
     """Runs of models with these 50 % horizons in minutes; families start between `shortest` and `longest` minutes, log-uniformly.
 
-    Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so. Success depends on the true
+    Every model makes `n_runs` runs at each of `n_tasks` tasks in each family (a sequence has the number of each family); lengths within a family differ by a doubling or so. Success depends on the true
     length; the minutes that are given have an error of `minutes_noise` doublings. Where `messiness` is not 0, tasks have a column of that name, standard normal, of which a unit adds so much to the log-odds.
     """
-    if slope >= 0 or min(n_families, n_tasks, n_runs) < 1 or not horizons:
+    if slope >= 0 or min(n_families, int(np.min(n_tasks)), n_runs) < 1 or not horizons:
         raise OptionError("Give a slope below 0, a model, and at least 1 family, task and run.")
     rng = np.random.default_rng(seed)
     family = np.repeat(np.arange(n_families), n_tasks)

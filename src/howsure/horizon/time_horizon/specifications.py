@@ -25,10 +25,11 @@ from howsure.horizon.time_horizon.curves import (
     WEIGHTS,
     SuccessCurves,
     Timed,
-    censored_horizon,
+    family_errors,
+    family_horizon,
+    fewest_families,
     fit_curves,
-    horizon,
-    robust_ends,
+    over_families,
     timed,
 )
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
@@ -418,7 +419,7 @@ def horizon_estimates(
 ) -> list[list[Estimate]]:  # fmt: skip
     """The horizon of each model (first axis) under each specification, with its interval.
 
-    Of a logistic curve the interval is that of the test over families, as `time_horizons` reports it (`robust_ends`); of a Weibull curve it has the middle of the replicates.
+    The interval of a logistic or Weibull curve comes from its families, as `time_horizons` reports it (`FamilyErrors`); that of a spline has the middle of the replicates.
 
     Parameters
     ----------
@@ -439,11 +440,12 @@ def horizon_estimates(
         for m, own in enumerate(found):
             n = plan.data.counts.n[m]
             if plan.curve == 0 and n.any():
-                base = plan.base.of(m)
-                ends = robust_ends(plan.data, m, success_rate, level) if base.outcome == FITTED else None
-                one = horizon(base, None, cells.x[n > 0], success_rate, level, int(n.sum()), ends=ends)
-                is_whole = plan.data.cut is None
-                own.append(one if is_whole else censored_horizon(plan.data, m, one, success_rate, level)[0])
+                errors = family_errors(plan.data, m)
+                own.append(family_horizon(plan.data, plan.base.of(m), m, success_rate, level, errors)[0])
+            elif np.isfinite(points[place, m]) and CURVES[plan.curve] == "weibull":
+                errors = family_errors(plan.data, m, "weibull")
+                assert errors is not None  # a curve that falls has a crossing
+                own.append(over_families(Estimate(2.0 ** points[place, m], level=level), errors, success_rate))
             elif np.isfinite(points[place, m]):
                 interval = replicate_interval(drawn[:, place, m], expanded_level(level, _df(cells, plan.used)))
                 own.append(interval.estimate(float(points[place, m]), level=level).map(math.exp2))
@@ -479,8 +481,10 @@ def ratio_estimates(
         if not np.isfinite(points[place]).all():
             found.append(Estimate.without("undefined", "one of the models has no horizon", level=level))
             continue
-        middle = expanded_level(level, _df(cells, cells.tasks_under(specification)))
-        interval = replicate_interval(replicate_differences(drawn[:, place, 0], drawn[:, place, 1]), middle)
+        df = max(fewest_families(cells.counts_under(specification), cells.models) - 1, 1)
+        interval = replicate_interval(
+            replicate_differences(drawn[:, place, 0], drawn[:, place, 1]), expanded_level(level, df)
+        )
         value = float(points[place, 0] - points[place, 1])
         found.append(interval.estimate(value, level=level).map(math.exp2))
     return found

@@ -41,7 +41,7 @@ def horizons(drawn: Drawn, model: Model, levels: Floats) -> Floats:
 
 def last_attempt(drawn: Drawn, model: Model) -> int:
     """The last attempt that somebody made on any task."""
-    return int((drawn.trials[0] > 0).any(axis=0).sum())
+    return int(np.flatnonzero((drawn.trials[0] > 0).any(axis=0)).max()) + 1
 
 
 def abilities(drawn: Drawn, model: Model) -> Floats:

@@ -19,9 +19,19 @@ import numpy as np
 
 from howsure.compiled import kernel
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model
-from howsure.stats._arrays import Floats
+from howsure.stats._arrays import Floats, Ints
 
-__all__ = ["UNDEFINED", "handicapped", "horizons", "last_attempt", "pooled_curves", "reach", "reach_plainly", "rise"]
+__all__ = [
+    "UNDEFINED",
+    "handicapped",
+    "horizons",
+    "last_attempt",
+    "made_up_to",
+    "pooled_curves",
+    "reach",
+    "reach_plainly",
+    "rise",
+]
 
 UNDEFINED = "the model and novices share no task"
 
@@ -50,8 +60,13 @@ def pooled_curves(drawn: Drawn, model: Model, last: int) -> tuple[Floats, Floats
 
 
 def last_attempt(drawn: Drawn, model: Model) -> int:
-    """The last attempt that somebody made on every task that the model tried."""
-    return int((drawn.trials[0, model.n > 0] > 0).sum(axis=1).min())
+    """The last attempt up to which somebody made each on every task that the model tried."""
+    return int(made_up_to(drawn.trials[0, model.n > 0]).min())
+
+
+def made_up_to(trials: Floats) -> Ints:
+    """The last attempt of each task before the first that nobody made."""
+    return np.asarray((trials > 0).cumprod(axis=-1).sum(axis=-1))
 
 
 def handicapped(successes: Floats, n: Floats, levels: Floats) -> Floats:

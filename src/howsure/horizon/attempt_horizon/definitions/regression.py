@@ -17,8 +17,8 @@ from scipy.special import log_ndtr, logit, logsumexp
 
 from howsure.compiled import kernel
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model
-from howsure.horizon.attempt_horizon.definitions.matching import reach, rise
-from howsure.stats._arrays import Floats
+from howsure.horizon.attempt_horizon.definitions.matching import made_up_to, reach, rise
+from howsure.stats._arrays import Floats, Ints
 
 __all__ = ["UNDEFINED", "difficulties", "horizons", "last_attempt", "log_likelihood", "spread_likelihood"]
 
@@ -57,7 +57,7 @@ def last_attempt(drawn: Drawn, model: Model) -> float:
 
 def difficulties(successes: Floats, trials: Floats) -> tuple[Floats, Floats]:
     """log₂ N_t in each replicate, (replicates, tasks), ±∞ beyond the first or last attempt, and log₂ of each task's last attempt."""
-    last = (trials[0] > 0).sum(axis=1)
+    last = made_up_to(trials[0])
     return _places(np.ascontiguousarray(successes), np.ascontiguousarray(trials), last), np.log2(last)
 
 
@@ -85,7 +85,7 @@ def _hardest(places: Floats, last: Floats) -> Floats:
 
 
 @kernel
-def _places(successes: Floats, trials: Floats, last: Floats) -> Floats:
+def _places(successes: Floats, trials: Floats, last: Ints) -> Floats:
     places = np.empty(successes.shape[:2])
     for replicate in range(successes.shape[0]):
         for t in range(successes.shape[1]):
