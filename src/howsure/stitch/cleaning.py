@@ -73,13 +73,14 @@ def prepare_scores(
     """
     notes = list(scores.notes)
     frame = _chosen(_known(scores, floors, notes), include, exclude, notes)
+    best = _best(frame, "family" if by_family else "model")
     if by_family:
         frame = _merged(frame, notes)
     frame = _without_overlaps(frame, notes, keep=keep_overlaps)
     frame = _covered(frame, min_benchmarks, notes)
     if since:
         frame = _recent(frame, as_date(since, "since"), notes)
-    problem = Problem.of(_single(frame, duplicates, notes), notes)
+    problem = Problem.of(_single(frame, duplicates, notes), notes, best)
     problem.refuse_too_little()
     return problem
 
@@ -297,6 +298,13 @@ def _pair(entry: str, models: set[str], benchmarks: set[str]) -> tuple[str, str]
         if character == "@" and model in models and benchmark in benchmarks:
             return model, benchmark
     raise OptionError.unknown("model, benchmark or model@benchmark", entry, sorted(models | benchmarks))
+
+
+def _best(frame: pl.DataFrame, fitted_as: str) -> pl.DataFrame:
+    """The highest score of each model version on each benchmark, as `Problem` has it."""
+    own = [pl.col(fitted_as).alias("fitted_as"), pl.col("score"), pl.col("date")]
+    rows = frame.select("benchmark", "model", *own).sort("benchmark", "model", "score", descending=[False, False, True])
+    return rows.unique(["benchmark", "model"], keep="first", maintain_order=True)
 
 
 def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:

@@ -129,19 +129,20 @@ def forecast_section(found: Forecast) -> Section:
         "The frontier is the highest capability so far, and never falls. It is drawn month by month from today's best: the best new model of each month is a line with a slowly changing slope, a deviation that lasts, and scatter, "
         "fitted to the best new models of all past months; shapes are averaged by their likelihood. The grey line goes through the models that were among the best on the day of their release. All bands include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
-        "and compares with the later models. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
+        "and compares with the later models. Saturation is the first score of a model; where there is none, frontier and curve are drawn together and weighted by the likelihood that the tested models fell short. P(untested) is the probability that a model without a score there already reaches it; dates are those if none does. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
     )
     rows: list[list[Cell]] = [
-        [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
-    ]
-    columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
+        [one.benchmark, one.best_score, one.needed, *_dates(one.year), one.year.reason or one.year.state, chance(one.p_reached), one.first_model]
+        for one in found.saturation
+    ]  # fmt: skip
+    columns = ["Benchmark", "Best score", "Capability needed", "Date", "Earliest", "Latest", "State", "P(untested)", "First model with the score"]  # fmt: skip
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
     if len(found.backtest.horizons):
         blocks.append(
             _table(found.backtest.horizons, "Forecasts from earlier scores, compared with the frontier later.")
         )
     reach = found.provenance.settings["reach"]
-    blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
+    blocks.append(TableBlock(columns, rows, f"When a model scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} per year."
     return Section("Forecast: where is the frontier going?", [*blocks, Method(method), download], found=[told])

@@ -61,18 +61,24 @@ class ScoreNoise:
 
     def of(self, share: Floats, benchmark: Ints, sampling: Floats) -> Floats:
         """The variance of scores at `share` of the way from floor to ceiling, `sampling` being that of a mean of items."""
-        return self._total(self.variance[benchmark], share, sampling)
+        return self.total(self.variance[benchmark], share, sampling)
 
     def draw(self, share: Floats, problem: Problem, rng: np.random.Generator, size: int) -> Floats:
         """Errors for the problem's scores, `size` times; the variances are drawn too, as sure as they are known."""
-        variance = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
-        sd = np.sqrt(self._total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
+        variance = self.draw_variance(rng, size)
+        sd = np.sqrt(self.total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
         shared = rng.standard_normal((size, problem.cell.max() + 1))[:, problem.cell]
         own = rng.standard_normal((size, problem.n_observations))
         drawn: Floats = sd * (np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own)
         return drawn
 
-    def _total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+    def draw_variance(self, rng: np.random.Generator, size: int) -> Floats:
+        """The variances half-way up the curves as uncertain as they are, `size` times: (size, benchmarks)."""
+        drawn: Floats = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
+        return drawn
+
+    def total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+        """The variance of scores with this variance half-way up the curve."""
         total: Floats = np.maximum(variance * _profile(share, self.shape) + sampling, LEAST_SD**2)
         return total
 

@@ -183,6 +183,9 @@ class Problem:
         Models that were trained on the outputs of another.
     whole_by_part : dict[str, str]
         For each benchmark that is a part of another one, or shares its items, that other one.
+    best : pl.DataFrame
+        The highest score of each model version on each benchmark, of all rows of the table, also those that are not fitted: benchmark, model, fitted_as (the model that the version
+        is, or would be, in the fit), score, date.
     """
 
     models: tuple[str, ...]
@@ -202,10 +205,14 @@ class Problem:
     notes: tuple[str, ...] = ()
     distilled: frozenset[str] = frozenset()
     whole_by_part: dict[str, str] = field(default_factory=dict)
+    best: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
-        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it."""
+    def of(cls, frame: pl.DataFrame, notes: Sequence[str] = (), best: pl.DataFrame | None = None) -> Problem:
+        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it.
+
+        ``best`` is by default made of the frame itself.
+        """
         rows = frame.sort("model", "benchmark")
         by_model = rows.group_by("model").first().sort("model")
         by_benchmark = rows.group_by("benchmark").first().sort("benchmark")
@@ -228,6 +235,9 @@ class Problem:
             tuple(notes),
             frozenset(by_model.filter(pl.col("distilled") == "yes")["model"]),
             dict(by_benchmark.select("benchmark", "part_of").drop_nulls().rows()),
+            rows.select("benchmark", "model", pl.col("model").alias("fitted_as"), "score", "date")
+            if best is None
+            else best.filter(pl.col("benchmark").is_in(benchmarks)),
         )
 
     @property
