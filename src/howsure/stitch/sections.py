@@ -198,10 +198,6 @@ def lag_section(found: Lags) -> Section:
 
 def domain_section(found: DomainIndices) -> Section:
     """Capabilities by domain."""
-    heads = found.models.group_by("domain", maintain_order=True).first()
-    told = "; ".join(
-        f"{row['domain']}: {row['model']} {estimate_of(row, found.level)}" for row in heads.rows(named=True)
-    )
     rows: list[list[Cell]] = [
         [row["domain"], row["rank"], row["model"], estimate_of(row, found.level), row["overall"], row["n_benchmarks"]]
         for row in found.models.head(_MOST_ROWS).rows(named=True)
@@ -212,7 +208,7 @@ def domain_section(found: DomainIndices) -> Section:
         "Models with few scores in a domain are shrunk towards the expected capability at their release date."
     )
     blocks: list[Block] = [
-        Text(f"The highest capability by domain: {told}."),
+        Text(found.sentence),
         *map(ChartBlock, found.charts().values()),
     ]
     tables = [
