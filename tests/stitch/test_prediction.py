@@ -25,11 +25,12 @@ def test_every_pair_has_both_intervals_within_0_and_1(scale):
     assert len(found) == len(scale.models) * len(scale.benchmarks)
     fine = found.filter(pl.col("expected_state") == "ok")
     assert len(fine) > 0.8 * len(found)
-    columns = ["observed_low", "expected_low", "expected", "expected_high", "observed_high"]
+    columns = ["prediction_low", "expected_low", "expected", "expected_high", "prediction_high"]
     steps = np.diff(fine.select(columns).to_numpy(), axis=1)
     assert (steps >= 0).all()
-    assert fine["observed_low"].min() >= 0
-    assert fine["observed_high"].max() <= 1
+    assert fine["prediction_low"].min() >= 0
+    assert fine["prediction_high"].max() <= 1
+    assert fine["expected"].is_between(0, 1, closed="none").all()
     assert found["observed"].drop_nulls().len() == scale.problem.n_observations
 
 
@@ -136,6 +137,22 @@ def test_intervals_are_the_quantiles_of_a_skewed_score():
     assert high[0] - found.mean[0] > 1.5 * (found.mean[0] - low[0])
     few = intervals_of(found._replace(degrees=np.array([5.0])), 0.9)
     assert few[3][0] - found.mean[0] == pytest.approx((high[0] - found.mean[0]) * 2.015 / 1.645, rel=1e-3)
+
+
+@pytest.mark.parametrize(("middle", "rest"), [(1.01, 0.03), (-0.02, 0.03), (1.2, 0.0), (0.4, 0.1)])
+def test_an_expected_score_is_never_exactly_0_or_1(middle, rest):
+    """Families that do well on a benchmark may take the sum of curve and residual beyond 1, which no expected score can reach."""
+    parts = np.array([[middle - 0.01, middle + 0.01]])
+    found = PredictedScores(parts, np.array([rest**2]), np.full((1, 2), 0.01**2), np.array([1e9]))
+    low, high, seen_low, seen_high = (end[0] for end in intervals_of(found, 0.9))
+    assert 0 < low < found.expected[0] < high < 1
+    assert 0 <= seen_low <= low
+    assert high <= seen_high <= 1
+    if rest:
+        drawn = np.random.default_rng(0).normal(parts[0], rest, (400_000, 2)).T
+        drawn = np.concatenate([one[(one > 0) & (one < 1)][:80_000] for one in drawn])
+        assert found.expected[0] == pytest.approx(drawn.mean(), abs=5e-4)
+        assert (low, high) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=1e-3)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.45])

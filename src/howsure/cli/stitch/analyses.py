@@ -58,7 +58,7 @@ def predict(
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
     rows = [
-        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["prediction_low"], r["prediction_high"]), figure(r["observed"], 3))
         for r in found.scores.head(MOST_PREDICTED).rows(named=True)
     ]  # fmt: skip
     columns = (

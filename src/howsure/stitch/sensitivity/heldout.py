@@ -153,7 +153,7 @@ def _predicted(problem: Problem, is_held_out: Bools, level: float) -> pl.DataFra
     by_method = {
         PAPER: expected(new.rows(), paper.theta)[0],
         DEFAULT: expected(new.rows(), solution.theta)[0],
-        PREDICTED: np.clip(found.mean, 0, 1),
+        PREDICTED: found.expected,
     }
     return held_out_frame(new, by_method).with_columns(low=pl.Series(low), high=pl.Series(high))
 

@@ -51,7 +51,7 @@ class Surprises:
     """What does not fit.
 
     ``residuals`` has every score with what all other scores say of it, the least likely first: model, benchmark, score, expected, z (in standard deviations of
-    such scores), p (two-sided), q (false-discovery rate, Benjamini–Hochberg), and expected_low and expected_high, between which the scale's level of such scores lies.
+    such scores), p (two-sided), q (false-discovery rate, Benjamini–Hochberg), and prediction_low and prediction_high, between which the scale's level of such scores lies.
     ``groups`` has the tests of differential functioning, the least likely first: kind (organisation or date), group, benchmark, n_models, effect (mean distance of the scores from what is expected;
     for the date per year) with its interval, p and q over all tests of the kind.
     ``benchmarks`` says whether scores rise with the capability that the other benchmarks show: benchmark, n_models, correlation with its interval, state (ok, reversed, unrelated,
@@ -212,12 +212,12 @@ def _judged(scale: Scale, found: PredictedScores) -> pl.DataFrame:
         "model",
         "benchmark",
         "score",
-        pl.Series("expected", np.clip(found.mean, 0, 1)),
+        pl.Series("expected", found.expected),
         pl.Series("z", z),
         pl.Series("p", p),
         pl.Series("q", benjamini_hochberg(p)),
-        pl.Series("expected_low", np.clip(found.mean - reach, 0, 1)),
-        pl.Series("expected_high", np.clip(found.mean + reach, 0, 1)),
+        pl.Series("prediction_low", np.clip(found.mean - reach, 0, 1)),
+        pl.Series("prediction_high", np.clip(found.mean + reach, 0, 1)),
     )
 
 
