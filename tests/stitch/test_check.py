@@ -84,7 +84,7 @@ def test_a_planted_error_is_the_first_surprise(world):
     first = surprises(planted).residuals.row(0, named=True)
     assert (first["model"], first["benchmark"]) == (victim["model"], victim["benchmark"])
     assert first["z"] < -3
-    assert first["score"] < first["prediction_low"] < first["expected"] < first["prediction_high"]
+    assert first["score"] < first["prediction_low"] < first["prediction"] < first["prediction_high"]
     assert surprises(planted).n_far >= 1
 
 

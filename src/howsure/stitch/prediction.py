@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from howsure.stitch.model.problem import Floats, Ints
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.scale import Scale, solve_again
 
-__all__ = ["Predictions", "intervals_of", "predict", "prediction_frame"]
+__all__ = ["Predictions", "ScoreIntervals", "intervals_of", "predict", "prediction_frame"]
 
 _LEAST_VARIANCE = 1e-12
 _FARTHEST_SD, _HALVINGS = 8.0, 40
@@ -31,8 +31,8 @@ class Predictions(Result):
     Parameters
     ----------
     scores : pl.DataFrame
-        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), prediction_low and prediction_high (prediction interval of one
-        score that would be observed), observed (the fitted score, null where there is none).
+        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), prediction (median of one score that would be observed) with its
+        prediction interval (prediction_low, prediction_high), observed (the fitted score, null where there is none).
     level : float
         Coverage of both intervals, between 0 and 1.
     provenance : Provenance
@@ -110,7 +110,7 @@ _STATES = {"too_few": "too_few", "undefined": "undefined"}
 
 def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found: PredictedScores) -> pl.DataFrame:
     """Predicted scores as a table: the models in the order given, for each the highest expected score first."""
-    expected_low, expected_high, prediction_low, prediction_high = intervals_of(found, scale.level)
+    ends = intervals_of(found, scale.level)
     state = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
     names = [scale.problem.benchmarks[i] for i in benchmark]
     place = {name: k for k, name in enumerate(dict.fromkeys(models))}
@@ -120,11 +120,12 @@ def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found
             "model": models,
             "benchmark": names,
             "expected": found.expected,
-            "expected_low": expected_low,
-            "expected_high": expected_high,
+            "expected_low": ends.expected_low,
+            "expected_high": ends.expected_high,
             "expected_state": [_STATES.get(state[name], "ok") for name in names],
-            "prediction_low": prediction_low,
-            "prediction_high": prediction_high,
+            "prediction": ends.prediction,
+            "prediction_low": ends.prediction_low,
+            "prediction_high": ends.prediction_high,
         },
         schema_overrides={"order": pl.Int64, **dict.fromkeys(("model", "benchmark", "expected_state"), pl.String)},
     )
@@ -135,8 +136,18 @@ def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found
     )
 
 
-def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Ends of the confidence and of the prediction intervals, within 0 and 1: quantiles of mixtures of normals.
+class ScoreIntervals(NamedTuple):
+    """Ends of the confidence intervals of expected scores; predictions of observed scores (medians) with their intervals."""
+
+    expected_low: Floats
+    expected_high: Floats
+    prediction: Floats
+    prediction_low: Floats
+    prediction_high: Floats
+
+
+def intervals_of(found: PredictedScores, level: float) -> ScoreIntervals:
+    """Confidence and prediction intervals, within 0 and 1: quantiles of mixtures of normals.
 
     The expected score lies between 0 and 1; an observed one may be 0 or 1, which has the probability of all that is beyond. Prediction intervals are longer by as much as Student's t has
     longer intervals with the degrees of freedom of the benchmark's noise, since that is an estimate too.
@@ -149,13 +160,17 @@ def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, 
     def share_below(score: Floats) -> Floats:
         return np.asarray(ndtr((score[:, None] - found.middle) / sd).mean(axis=1))
 
-    expected, observed = [], []
-    for p in ((1 - level) / 2, (1 + level) / 2):
-        expected.append(_quantile(found.share_below, np.zeros_like(first), np.ones_like(first), p))
-        end = found.mean + longer * (_quantile(share_below, first, last, p) - found.mean)
-        observed.append(np.clip(end, 0, 1))
-    (low, high), (seen_low, seen_high) = expected, observed
-    return low, high, np.minimum(seen_low, low), np.maximum(seen_high, high)
+    tails = (1 - level) / 2, (1 + level) / 2
+    expected_low, expected_high = (
+        _quantile(found.share_below, np.zeros_like(first), np.ones_like(first), p) for p in tails
+    )
+    low, middle, high = (
+        np.clip(found.mean + longer * (_quantile(share_below, first, last, p) - found.mean), 0, 1)
+        for p in (tails[0], 0.5, tails[1])
+    )
+    return ScoreIntervals(
+        expected_low, expected_high, middle, np.minimum(low, expected_low), np.maximum(high, expected_high)
+    )
 
 
 def _quantile(share_below: Callable[[Floats], Floats], low: Floats, high: Floats, p: float) -> Floats:

@@ -148,7 +148,7 @@ def _predicted(problem: Problem, is_held_out: Bools, level: float) -> pl.DataFra
     known, new = problem.keep(~is_held_out), problem.keep(is_held_out)
     solution = solve_hierarchy(known)
     found = predicted_by(solution, new)
-    _, _, low, high = intervals_of(found, level)
+    *_, low, high = intervals_of(found, level)
     paper = solve_ridge(known, AnchorBenchmark(most_used(known)))
     by_method = {
         PAPER: expected(new.rows(), paper.theta)[0],
