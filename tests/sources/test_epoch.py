@@ -429,6 +429,15 @@ def test_tidy_spellings(tmp_path: Path, header: str) -> None:
     assert scores.frame.select(*KEY, "score", "date").row(0) == ("o3", "GPQA", 0.8, date(2025, 4, 16))
 
 
+def test_scores_that_are_stretched_already_have_floors_of_0(tmp_path: Path) -> None:
+    path = tmp_path / "eci_benchmarks.csv"
+    header = "model_id,benchmark_id,performance,benchmark,benchmark_release_date,model,model_version,Model,date,source"
+    path.write_text(f"{header}\nm1,b1,0.02,Winogrande,2019-07-24,GPT-2,gpt2-xl,GPT-2,2019-11-05,x\n")
+    scores = epoch.read([path])
+    assert scores.frame.select("model", "score", "floor", "ceiling").row(0) == ("GPT-2", 0.02, 0.0, 1.0)
+    assert "stretched from guessing at 0" in scores.notes[0]
+
+
 def test_tidy_faults_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("model,benchmark,performance\no3 ,GPQA,0.8\no3,MMLU,80\n")

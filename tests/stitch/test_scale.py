@@ -519,6 +519,15 @@ def test_eci_excludes_superseded_benchmarks_and_says_that_floors_are_absent(worl
     assert old in fit(Scores(rows)).problem.benchmarks
 
 
+def test_floors_that_are_known_to_be_0_are_not_asked_for(world):
+    """Epoch's tidy table is stretched from guessing at 0 already: giving floors would correct its scores twice."""
+    rows = world.scores.frame.with_columns(floor=pl.lit(0.0))
+    best, worst = fit(world.scores, n_replicates=0).models["model"].gather([0, -1]).to_list()
+    ends = {family(world, worst): 130, family(world, best): 150}
+    found = fit(Scores(rows), preset="eci", anchor_models=ends, min_benchmarks=2, n_replicates=0)
+    assert not any("has a floor" in note for note in found.provenance.notes)
+
+
 def family(world, model):
     return world.models.filter(model=model)["family"][0]
 

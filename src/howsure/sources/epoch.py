@@ -124,7 +124,12 @@ def _read_one(path: Path, divide_by: float, progress: Progress | None) -> Scores
 def _read_tidy(path: Path, divide_by: float) -> Scores:
     tidy = _facts()["tidy"]
     part = parts_of(path, [name for spellings in tidy.values() for name in spellings])[0].parsed()
-    found = _columns(part.rows.collect_schema().names(), tidy)
+    there = part.rows.collect_schema().names()
+    found = _columns(there, tidy)
+    is_stretched = {*_facts()["stretched"]} <= {*there} and not {"floor", "ceiling"} & {*found}
+    told = [
+        f"{path.name}: scores are stretched from guessing at 0 to the ceiling at 1, so its benchmarks need no floors."
+    ]
     texts = pl.col(pl.String)
     spaced = part.collect(part.rows.select((texts != texts.str.strip_chars()).any()))
     saw(int(part.rows.select(pl.len()).collect().item()))
@@ -133,7 +138,8 @@ def _read_tidy(path: Path, divide_by: float) -> Scores:
         replace(part, rows=part.rows.with_columns(texts.str.strip_chars())),
         rename={ours: theirs for ours, theirs in found.items() if ours != theirs},
         divide_by=divide_by,
-        notes=_told((trimmed, f"{path.name}: space around values was removed in {{names}}.")),
+        fill={"floor": 0.0, "ceiling": 1.0} if is_stretched else None,
+        notes=[*_told((trimmed, f"{path.name}: space around values was removed in {{names}}.")), *told * is_stretched],
     )
 
 
