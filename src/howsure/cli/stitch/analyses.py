@@ -478,7 +478,8 @@ def _told_break(found: BreakTest) -> str:
     if found.p is None:
         return f"No test for a break: {found.reason}."
     sure = "" if found.p < 0.05 else ", which is not significant at 5 %"
-    return f"The most likely break is at {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)}{sure}."
+    by = {"scatter": "models scatter around a line", "records": "records are a random walk"}[found.process or "records"]
+    return f"The most likely break is at {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)} if {by} without a break{sure}."
 
 
 def _when(year: Estimate) -> str:
