@@ -47,6 +47,7 @@ _LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail 
 # Real tables would take 3. But a benchmark that happens to have small errors draws weight, and then has smaller ones still.
 _PRIOR_DEGREES = 8.0
 _FEWEST_DEGREES = 2.0
+_KNOWN_DEGREES = 1e6
 _SWEEPS = 30
 
 
@@ -103,7 +104,11 @@ def estimate_noise(
     taken = _mean_by(np.minimum(leverage, 1), b, len(rows.floor))
     squares = (rows.score - value) ** 2 / (1 - np.minimum(taken, 0.9))[b]
     free = (1 - taken) * _mean_by(1 / np.bincount(cell)[cell], b, len(rows.floor))  # siblings' errors count as one
-    noise = _likeliest(share, b, squares, free, sampling, before)
+    if problem.has_single_items:  # the variance of right or wrong follows from the mean: there is nothing beside it
+        none, sure = np.full(len(rows.floor), _LEAST_VARIANCE), np.full(len(rows.floor), _KNOWN_DEGREES)
+        noise = ScoreNoise(none, sure, float(_SHAPES[-1]), 0.0)
+    else:
+        noise = _likeliest(share, b, squares, free, sampling, before)
     standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
     return ScoreNoise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
 
@@ -323,6 +328,10 @@ def _learn(problem: Problem, at: Layout, theta: Floats, around: Spread) -> _Hype
         _sd(difficulty - middle, variance[at.difficulty]),
         _sd(theta[at.log_slope], variance[at.log_slope]),
     )
+    if problem.has_single_items:
+        # Where the curve is flat, the normal approximation leaves a parameter its prior variance, to which the square of the estimate is added: spreads that are learned from right and
+        # wrong grow without limit. Those of difficulties, slopes and loadings are then the usual ones of item response theory, and there is no trend.
+        return replace(_Hyper(), capability_sd=_sd(capability, variance[at.capability]), difficulty_mean=middle)
     if at.n_dimensions == 1:
         return hyper
     return replace(hyper, loading_sd=_sd(theta[at.loading], variance[at.loading]))

@@ -280,6 +280,11 @@ class Problem:
         return Rows(start, self.benchmark, self.score, self.floors, span, tuple(range(n_dimensions)))
 
     @cached_property
+    def has_single_items(self) -> bool:
+        """Whether most scores are of one item, right or wrong, and none of an unknown number."""
+        return not np.isnan(self.n_effective).any() and float(np.median(self.n_effective)) <= 1
+
+    @cached_property
     def items_by_benchmark(self) -> Floats:
         """How many items a score on each benchmark is made of: the median, NaN where it is unknown for all of them."""
         known = [
