@@ -10,8 +10,9 @@ import pytest
 import howsure
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
+from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.fits import solve_hierarchy
-from howsure.stitch.model.problem import AnchorBenchmark
+from howsure.stitch.model.problem import AnchorBenchmark, most_used
 from howsure.stitch.model.replicates import ScaleReplicates, draw_replicates
 from howsure.stitch.scale import assemble
 from howsure.tables import Scores
@@ -548,3 +549,10 @@ def test_scores_that_do_not_order_the_models_give_no_scale(score):
     rows = pl.DataFrame([(f"m{m}", f"b{b}", score) for m in range(5) for b in range(5)], ["model", "benchmark", "score"], orient="row")  # fmt: skip
     with pytest.raises(InputError, match="all models come out equally capable"):
         fit(rows)
+
+
+def test_a_benchmark_that_lost_its_scores_anchors_nothing_and_says_nothing(world):
+    """Held-out parts of a table may leave a benchmark without scores; a warning of numpy was printed."""
+    problem = prepare_scores(world.scores)
+    gone = most_used(problem)
+    assert most_used(problem.keep(problem.benchmark != gone)) != gone

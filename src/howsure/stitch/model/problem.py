@@ -633,7 +633,7 @@ def most_used(problem: Problem) -> int:
     np.minimum.at(low, at, problem.score)
     np.maximum.at(high, at, problem.score)
     used = np.where(low < high, problem.n_by_benchmark, 0)
-    above_mean = problem.score - (np.bincount(at, problem.score, n) / problem.n_by_benchmark)[at]
+    above_mean = problem.score - (np.bincount(at, problem.score, n) / np.maximum(problem.n_by_benchmark, 1))[at]
     own = above_mean / np.where(low < high, high - low, 1.0)[at]
     others = np.bincount(problem.model, own)[problem.model] - own
     in_order = np.where(np.bincount(at, own * others, n) >= 0, used, 0)
