@@ -125,6 +125,8 @@ def files(folder: Path) -> Iterator[FormatFile]:
     yield FormatFile("METR runs", "metr", SHARED / "metr/runs_2025-01-28.jsonl", "METR", 7063)
     yield FormatFile("METR published results (YAML)", "metr", SHARED / "metr/published_horizons_1_0.yaml", "METR", 33)
     yield FormatFile("Epoch folder of 2025", "epoch", SHARED / "epoch-2025-11", "Epoch", 3035)
+    hub = SHARED / "trials/epoch_hub_2026_04/benchmark_data.zip"
+    yield FormatFile("Epoch zip of April 2026", "epoch", hub, "Epoch", 3653)
     yield FormatFile("counts (csv)", "files", SHARED / "items/aime2025_cot.csv", "its authors", 1500)
     yield from by_hand(folder)
 

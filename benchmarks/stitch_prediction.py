@@ -59,7 +59,7 @@ def _squares(known: Problem, new: Problem) -> list[list[float]]:
     solution = solve_hierarchy(known)
     paper = solve_ridge(known, AnchorBenchmark(int(known.n_by_benchmark.argmax())))
     processes = fit_residuals(solution), fit_residuals(solution, UNINFORMED, FACTORS, 2)
-    predicted = [np.clip(one.predict(new.model, new.benchmark).mean, 0, 1) for one in processes]
+    predicted = [one.predict(new.model, new.benchmark).expected for one in processes]
     return [((one - new.score) ** 2).tolist() for one in (expected(new.rows(), paper.theta)[0], *predicted)]
 
 

@@ -55,6 +55,26 @@ def test_the_file_shows_title_and_caption_above_the_picture(tmp_path):
     assert root.get("aria-label").startswith(title)
 
 
+@pytest.mark.parametrize("beyond", [0.0, 1e-9])
+def test_an_interval_of_one_number_has_no_bar_and_nothing_is_printed(beyond, tmp_path, capfd):
+    frame = pl.DataFrame({"name": ["a", "b"], "value": [0.5, 0.7], "low": [0.5, 0.6], "high": [0.5 + beyond, 0.8]})
+    caption, field = Caption(2, "attempts", 0.95), Field("value", "Rate", "0–1")
+    chart = interval_plot(frame, title="Rates", caption=caption, label=Field("name", "Model"), value=field)
+    save_chart(chart, tmp_path / "chart.png")
+    assert capfd.readouterr().err == ""
+    lines = [line for line in ET.fromstring(pictures.svg(to_spec(chart))).iter(f"{SVG}line") if line.get("stroke-width") == "2.5"]  # fmt: skip
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("d", ["M5,5L5,5", "M5,5L5,5L5,5Z", "M5.5, 5L5.5, 5Z", "M1e-7,2L0,2"])
+def test_a_path_of_one_point_is_left_out(d):
+    root = ET.fromstring(
+        f'<svg xmlns="{SVG[1:-1]}"><g><path d="{d}"/><path d="M5,5L5,6"/><path d="M0,0A2,2,0,1,1,0,0"/></g></svg>'
+    )
+    pictures._without_points(root)
+    assert [path.get("d")[:4] for path in root.iter(f"{SVG}path")] == ["M5,5", "M0,0"]
+
+
 def test_a_picture_narrower_than_its_title_is_made_wider(tmp_path):
     frame = pl.DataFrame({"x": [1]})
     caption = Caption(1, "rows", None, "as reported")

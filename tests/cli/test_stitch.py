@@ -278,7 +278,7 @@ def test_forecast(folder, tmp_path):
         *("-o", tmp_path, "--formats", "html"),
     )
     assert "The frontier rises by " in text
-    assert "When the frontier scores 80%" in text
+    assert "When a model scores 80%" in text
     there = {path.name for path in tmp_path.iterdir()}
     assert {
         "forecast.csv",

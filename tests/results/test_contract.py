@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 
 import howsure
+from howsure.charts import to_spec
+from howsure.charts.pictures import png
 from howsure.estimates import State
 from howsure.results import Result
 from howsure.results.base import readable
@@ -105,6 +107,12 @@ def test_estimates_follow_the_rule(result):
             rows = frame.select(value=stem, state=f"{stem}_state")
             assert set(rows["state"]) <= {*get_args(State), None}
             assert rows.filter(state="ok")["value"].null_count() == 0, f"{name}: {stem} is ok without a value"
+
+
+def test_charts_are_drawn_and_nothing_is_printed(result, capfd):
+    for chart in result.charts().values():
+        assert png(to_spec(chart)).startswith(b"\x89PNG")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_repr_is_short_and_html_shows_the_table(result):

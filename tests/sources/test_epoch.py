@@ -1,4 +1,4 @@
-"""Epoch's three layouts, the paper's 1,324 rows, and what is told about rows that are excluded."""
+"""Epoch's layouts, the paper's 1,324 rows, and what is told about rows that are excluded."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
 FOLDER = SHARED / "data/epoch-2025-11"
+HUB = SHARED / "data/trials/epoch_hub_2026_04/benchmark_data.zip"
 PAPER = SHARED / "reference/stitch_paper/scores_in.csv"
 KEY = ["model", "benchmark"]
 
@@ -328,6 +329,83 @@ def test_percent_is_refused_where_the_tables_state_their_scale(tmp_path: Path) -
         epoch.read([zip_of(tmp_path / "b.zip", TABLES)], divide_by=100)
 
 
+# the zip of April 2026, which does not say where its scores are
+
+SLOPES = "additional_eci_data/eci_benchmark_difficulties_and_slopes.csv"
+OLD_TABLES = {
+    "gpqa_diamond.csv": "Model version,mean_score,Best score (across scorers),Release date,stderr,id\n"
+    "opus_max,0.94,0.95,2026-02-05,0.014,a\n",
+    "the_agent_company_external.csv": "Model version,% Score,Release date,% Resolved,Source\nopus_max,0.5,2026-02-05,0.4,Board\n",
+    "os_world_external.csv": "Model version,Score,Agent,Source\nopus_max,65.4,Own,Board\n,70,Unknown,Board\n",
+    "webdev_arena_external.csv": "Model version,Arena Score\nopus_max,1556.29\n",
+    "newcomer_external.csv": "Model version,Score\nopus_max,1\n",
+    "epoch_capabilities_index.csv": "Model version,ECI Score,Release date,Organization,Model name\nopus_max,150,2026-02-05,Anthropic,Opus\n",
+    SLOPES: "benchmark_name,is_anchor,benchmark_release_date,edi,estimated_slope_scaled\nOSWorld,False,2024-04-11,146.5,0.14\n",
+    "additional_eci_data/eci_scaling.csv": "a,b\n111,20\n",
+}
+
+
+@pytest.mark.parametrize("layout", ["zip", "folder", "working folder"])
+def test_a_zip_without_its_own_description(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "benchmark_data"
+    if layout == "zip":
+        path = zip_of(tmp_path / "benchmark_data.zip", OLD_TABLES)
+    else:
+        (path / "additional_eci_data").mkdir(parents=True)
+        for name, text in OLD_TABLES.items():
+            (path / name).write_text(text, "utf-8")
+    if layout == "working folder":
+        monkeypatch.chdir(path)
+        path = Path()
+    scores = sources.read(path)
+    assert scores.frame.select(*KEY, "score").sort("score").rows() == [
+        ("opus_max", "The Agent Company", 0.4),
+        ("opus_max", "OSWorld", pytest.approx(0.654)),
+        ("opus_max", "GPQA diamond", 0.95),
+    ]
+    assert one(scores, "opus_max", "GPQA diamond")["source"] == "Epoch evaluations"
+    assert one(scores, "opus_max", "OSWorld")["benchmark_date"] == date(2024, 4, 11)
+    assert one(scores, "opus_max", "OSWorld")["family"] == "Opus"
+    assert sources.account(path).n_unexplained == 0
+    told = " ".join(scores.notes)
+    assert "webdev_arena_external.csv is excluded: Elo" in told
+    assert "nothing is known about them: newcomer_external.csv." in told
+    assert "not read" not in told.replace("Not read, since", "")
+    assert "1 of 4 rows excluded: no model version" in told
+
+
+def test_the_real_zip_of_april_2026() -> None:
+    if not HUB.is_file():
+        pytest.skip(f"{HUB} is not there")
+    scores = sources.read(HUB)
+    assert (len(scores), scores.frame["benchmark"].n_unique()) == (3238, 47)
+    assert not {"is_anchor", "estimated_slope_scaled"} & set(scores.frame["model"])
+    assert scores.frame["date"].null_count() < 60
+    counted = sources.account(HUB)
+    assert counted.n_unexplained == 0
+    told = " ".join(scores.notes)
+    assert "nothing is known" not in told
+    assert "not there" not in told
+    assert "no column" not in told
+    assert "outside 0 to 1" not in told
+
+
+def test_epochs_estimates_are_no_scores(tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "f", {"slopes.csv": OLD_TABLES[SLOPES]}) / "slopes.csv"
+    for given in (path, path.parent):
+        with pytest.raises(InputError, match="difficulties and slopes that Epoch estimated, no scores"):
+            sources.read(given, wanted="scores")
+
+
+def test_a_folder_is_named_where_it_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder_of(tmp_path / "hub", {"gpqa_external.csv": "Model version,Score\nm,0.5\n"})
+    (path / "mine").mkdir()
+    (path / "mine/scores.csv").write_text("model,benchmark,score\nm,GPQA,0.5\n")
+    monkeypatch.chdir(path)
+    told = " ".join(sources.read(".", wanted="scores").notes)
+    assert told.endswith("): hub.")
+
+
 # the tidy table
 
 
@@ -349,6 +427,15 @@ def test_tidy_spellings(tmp_path: Path, header: str) -> None:
     assert epoch.recognise(path)
     scores = epoch.read([path], divide_by=100)
     assert scores.frame.select(*KEY, "score", "date").row(0) == ("o3", "GPQA", 0.8, date(2025, 4, 16))
+
+
+def test_scores_that_are_stretched_already_have_floors_of_0(tmp_path: Path) -> None:
+    path = tmp_path / "eci_benchmarks.csv"
+    header = "model_id,benchmark_id,performance,benchmark,benchmark_release_date,model,model_version,Model,date,source"
+    path.write_text(f"{header}\nm1,b1,0.02,Winogrande,2019-07-24,GPT-2,gpt2-xl,GPT-2,2019-11-05,x\n")
+    scores = epoch.read([path])
+    assert scores.frame.select("model", "score", "floor", "ceiling").row(0) == ("GPT-2", 0.02, 0.0, 1.0)
+    assert "stretched from guessing at 0" in scores.notes[0]
 
 
 def test_tidy_faults_name_file_and_line(tmp_path: Path) -> None:

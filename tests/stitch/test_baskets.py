@@ -67,6 +67,23 @@ def test_a_weight_moves_a_capability_towards_its_benchmark(scale):
     assert nearer.mean() > 0.85
 
 
+def test_the_best_of_a_domain_is_named_beside_better_models_without_scores_there(world):
+    """Two models that stay the best overall have lost their scores in the domain."""
+    frame = world.scores.frame
+    is_first = pl.col("benchmark").is_in(HALVES["first"])
+    wide = frame.filter(~is_first).group_by("model").len().filter(pl.col("len") > 4)["model"].to_list()
+    best = [name for name in fit(world.scores, n_replicates=0).models["model"] if name in wide][:2]
+    raised = pl.when(pl.col("model").is_in(best)).then(pl.max_horizontal("score", pl.lit(0.97))).otherwise("score")
+    kept = frame.filter(~(pl.col("model").is_in(best) & is_first)).with_columns(score=raised)
+    found = domains(fit(Scores(kept), n_replicates=40), HALVES)
+    first, second = found.leaders.rows(named=True)
+    assert first["model"] not in best
+    assert (first["n_absent"], first["absent"] in best) == (2, True)
+    assert first["n_models"] == len(found.models.filter(domain="first"))
+    assert f"without scores there, but more capable overall: {first['absent']} and 1 more" in found.sentence
+    assert second["absent"] not in best
+
+
 def test_a_file_of_baskets(scale, tmp_path):
     path = tmp_path / "baskets.yaml"
     path.write_text("maths: [bench-01, bench-02]\ncoding:\n  bench-03: 2\n  bench-04: 1\n")

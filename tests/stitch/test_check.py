@@ -84,13 +84,13 @@ def test_a_planted_error_is_the_first_surprise(world):
     first = surprises(planted).residuals.row(0, named=True)
     assert (first["model"], first["benchmark"]) == (victim["model"], victim["benchmark"])
     assert first["z"] < -3
-    assert first["score"] < first["expected_low"] < first["expected"] < first["expected_high"]
+    assert first["score"] < first["prediction_low"] < first["prediction"] < first["prediction_high"]
     assert surprises(planted).n_far >= 1
 
 
 def test_few_scores_are_far_off_in_a_world_that_keeps_to_the_model(scale):
     judged = surprises(scale)
-    inside = judged.residuals.filter(pl.col("score").is_between("expected_low", "expected_high"))
+    inside = judged.residuals.filter(pl.col("score").is_between("prediction_low", "prediction_high"))
     assert len(judged.residuals) == scale.quality.n_observations
     assert len(inside) / len(judged.residuals) == pytest.approx(scale.level, abs=0.06)
     assert judged.n_by_chance == pytest.approx(0.0027 * len(judged.residuals), rel=0.01)

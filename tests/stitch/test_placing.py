@@ -150,7 +150,9 @@ def test_scores_on_the_other_benchmarks_are_predicted_as_if_the_model_were_on_th
     both = there.join(placed, on=["model", "benchmark"])
     assert len(both) == len(there) > 3
     assert both["expected_right"].to_numpy() == pytest.approx(both["expected"].to_numpy(), abs=0.05)
-    width = (both["observed_high_right"] - both["observed_low_right"]) / (both["observed_high"] - both["observed_low"])
+    width = (both["prediction_high_right"] - both["prediction_low_right"]) / (
+        both["prediction_high"] - both["prediction_low"]
+    )
     assert width.to_numpy() == pytest.approx(1, abs=0.25)
     again = whole.score(Scores(rows.filter(pl.col("model") == name))).predictions
     assert again.sort("benchmark")["expected"].to_numpy() == pytest.approx(

@@ -25,11 +25,13 @@ def test_every_pair_has_both_intervals_within_0_and_1(scale):
     assert len(found) == len(scale.models) * len(scale.benchmarks)
     fine = found.filter(pl.col("expected_state") == "ok")
     assert len(fine) > 0.8 * len(found)
-    columns = ["observed_low", "expected_low", "expected", "expected_high", "observed_high"]
+    columns = ["prediction_low", "expected_low", "expected", "expected_high", "prediction_high"]
     steps = np.diff(fine.select(columns).to_numpy(), axis=1)
     assert (steps >= 0).all()
-    assert fine["observed_low"].min() >= 0
-    assert fine["observed_high"].max() <= 1
+    assert len(fine.filter(pl.col("prediction").is_between("prediction_low", "prediction_high"))) == len(fine)
+    assert fine["prediction_low"].min() >= 0
+    assert fine["prediction_high"].max() <= 1
+    assert fine["expected"].is_between(0, 1, closed="none").all()
     assert found["observed"].drop_nulls().len() == scale.problem.n_observations
 
 
@@ -130,12 +132,29 @@ def test_intervals_are_the_quantiles_of_a_skewed_score():
     drawn = 1 / (1 + np.exp(2 - 1.2 * rng.standard_normal(200_000)))
     drawn = drawn + rng.normal(0, 0.01, len(drawn))
     assert found.mean[0] == pytest.approx(drawn.mean(), abs=2e-3)
-    low, high = intervals_of(found, 0.9)[2:]
+    *_, low, high = intervals_of(found, 0.9)
     assert (drawn < low).mean() == pytest.approx(0.05, abs=0.01)
     assert (drawn > high).mean() == pytest.approx(0.05, abs=0.01)
     assert high[0] - found.mean[0] > 1.5 * (found.mean[0] - low[0])
     few = intervals_of(found._replace(degrees=np.array([5.0])), 0.9)
-    assert few[3][0] - found.mean[0] == pytest.approx((high[0] - found.mean[0]) * 2.015 / 1.645, rel=1e-3)
+    assert few.prediction_high[0] - found.mean[0] == pytest.approx((high[0] - found.mean[0]) * 2.015 / 1.645, rel=1e-3)
+
+
+@pytest.mark.parametrize(("middle", "rest"), [(1.01, 0.03), (-0.02, 0.03), (1.2, 0.0), (0.4, 0.1)])
+def test_an_expected_score_is_never_exactly_0_or_1(middle, rest):
+    """Families that do well on a benchmark may take the sum of curve and residual beyond 1, which no expected score can reach."""
+    parts = np.array([[middle - 0.01, middle + 0.01]])
+    found = PredictedScores(parts, np.array([rest**2]), np.full((1, 2), 0.01**2), np.array([1e9]))
+    low, high, seen, seen_low, seen_high = (end[0] for end in intervals_of(found, 0.9))
+    assert 0 < low < found.expected[0] < high < 1
+    assert 0 <= seen_low <= low
+    assert seen_low <= seen <= seen_high
+    assert high <= seen_high <= 1
+    if rest:
+        drawn = np.random.default_rng(0).normal(parts[0], rest, (400_000, 2)).T
+        drawn = np.concatenate([one[(one > 0) & (one < 1)][:80_000] for one in drawn])
+        assert found.expected[0] == pytest.approx(drawn.mean(), abs=5e-4)
+        assert (low, high) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=1e-3)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.45])
@@ -146,7 +165,7 @@ def test_prediction_intervals_contain_held_out_scores_as_often_as_stated(correla
         held_out = np.random.default_rng(seed).random(problem.n_observations) < 0.15
         new = problem.keep(held_out)
         found = fit_residuals(solve_hierarchy(problem.keep(~held_out))).predict(new.model, new.benchmark)
-        _, _, low, high = intervals_of(found, 0.9)
+        *_, low, high = intervals_of(found, 0.9)
         covered += ((low <= new.score) & (new.score <= high)).tolist()
     assert len(covered) > 300
     assert 0.86 < np.mean(covered) < 0.94

@@ -10,8 +10,9 @@ import pytest
 import howsure
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
+from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.fits import solve_hierarchy
-from howsure.stitch.model.problem import AnchorBenchmark
+from howsure.stitch.model.problem import AnchorBenchmark, most_used
 from howsure.stitch.model.replicates import ScaleReplicates, draw_replicates
 from howsure.stitch.scale import assemble
 from howsure.tables import Scores
@@ -519,6 +520,15 @@ def test_eci_excludes_superseded_benchmarks_and_says_that_floors_are_absent(worl
     assert old in fit(Scores(rows)).problem.benchmarks
 
 
+def test_floors_that_are_known_to_be_0_are_not_asked_for(world):
+    """Epoch's tidy table is stretched from guessing at 0 already: giving floors would correct its scores twice."""
+    rows = world.scores.frame.with_columns(floor=pl.lit(0.0))
+    best, worst = fit(world.scores, n_replicates=0).models["model"].gather([0, -1]).to_list()
+    ends = {family(world, worst): 130, family(world, best): 150}
+    found = fit(Scores(rows), preset="eci", anchor_models=ends, min_benchmarks=2, n_replicates=0)
+    assert not any("has a floor" in note for note in found.provenance.notes)
+
+
 def family(world, model):
     return world.models.filter(model=model)["family"][0]
 
@@ -539,3 +549,10 @@ def test_scores_that_do_not_order_the_models_give_no_scale(score):
     rows = pl.DataFrame([(f"m{m}", f"b{b}", score) for m in range(5) for b in range(5)], ["model", "benchmark", "score"], orient="row")  # fmt: skip
     with pytest.raises(InputError, match="all models come out equally capable"):
         fit(rows)
+
+
+def test_a_benchmark_that_lost_its_scores_anchors_nothing_and_says_nothing(world):
+    """Held-out parts of a table may leave a benchmark without scores; a warning of numpy was printed."""
+    problem = prepare_scores(world.scores)
+    gone = most_used(problem)
+    assert most_used(problem.keep(problem.benchmark != gone)) != gone

@@ -296,6 +296,13 @@ def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
     assert "not read as scores: avg; 1 blank excluded" in table.notes[0]
 
 
+def test_what_a_wide_table_says_of_its_benchmarks_is_no_model(tmp_path):
+    (tmp_path / "x.csv").write_text("benchmark,is_coding,gpt,claude\nA,TRUE,0.5,0.6\nB,FALSE,0.4,0.3\n")
+    table = sources.read(tmp_path / "x.csv", wanted="scores")
+    assert set(table.frame["model"]) == {"gpt", "claude"}
+    assert "not read as scores: is_coding" in table.notes[0]
+
+
 @pytest.mark.parametrize(
     "text", ["model,task,score\na,t,1\nb,t,0\n", "model,q1,q2\na,1,0\nb,1,1\n", "model,n,correct\na,9,3\n"]
 )

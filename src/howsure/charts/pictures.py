@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import unicodedata
 from functools import cache, lru_cache
 from types import ModuleType
@@ -25,6 +26,8 @@ _KEPT = 64  # pictures of one run; a report holds fewer charts
 _HEAD = ("title", "description")
 _DATA = ("data", "datasets")
 _PADDING = 8
+_SHORTEST = 1e-3  # pixels
+_STRAIGHT = r"M[-\d.e]+, ?[-\d.e]+(?:L[-\d.e]+, ?[-\d.e]+)*Z?"  # a path of straight lines
 _ASCENT = 0.79  # of the font's size
 
 
@@ -92,6 +95,7 @@ def _bare(spec: Spec) -> Spec:
 def _parsed(spec: Spec) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(_through_vega(json.dumps(_still(spec), sort_keys=True, allow_nan=False)))
+    _without_points(root)
     _pale_by_colour(root)
     return root
 
@@ -172,6 +176,24 @@ def _width(line: str, size: float) -> float:
         return 0.9 if letter in "mwMW@%" or unicodedata.category(letter) == "So" else 0.7 if letter.isupper() else 0.57
 
     return size * sum(map(of, line))
+
+
+def _without_points(root: ElementTree.Element) -> None:
+    """Leave out lines without a length, such as the bar of an interval whose ends are equal: they show nothing, and the drawing of PNG files complains about each."""
+    for parent in root.iter():
+        for element in [one for one in parent if _is_point(one)]:
+            parent.remove(element)
+
+
+def _is_point(element: ElementTree.Element) -> bool:
+    if element.tag == f"{{{_SVG}}}line":
+        ends = [float(element.get(name, 0)) for name in ("x1", "x2", "y1", "y2")]
+    elif element.tag == f"{{{_SVG}}}path" and (given := re.fullmatch(_STRAIGHT, element.get("d", ""))):
+        numbers = [float(number) for number in re.split("[MLZ, ]+", given[0]) if number]
+        ends = [min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])]
+    else:
+        return False
+    return abs(ends[1] - ends[0]) < _SHORTEST and abs(ends[3] - ends[2]) < _SHORTEST
 
 
 def _pale_by_colour(root: ElementTree.Element) -> None:

@@ -7,6 +7,7 @@ A source is a module with
 - ``recognise(path) -> str | None``: why this file is of this format, or None; looks at names and a few bytes only;
 - ``read(paths, *, divide_by=1, progress=None, **options) -> Table``: everything it recognised, as one checked table
   whose ``notes`` say what was left out and why, and which tells `howsure.sources._reading` how many rows it saw and left out;
+- ``SUBFOLDERS`` (optional): names of folders that belong to a folder that it takes as a whole;
 - ``LAYOUTS`` (optional): for each layout of the format the keys or columns by which it is known, to name the nearest format.
 
 `SOURCES` lists them with the marks that a file must have for a source to be asked. Other packages add sources by an entry point in the group ``howsure.sources`` that names such a module; with
@@ -78,7 +79,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "inspect_frames": ("eval_id",),
     "inspect_scout": ("scanner_key",),
     "openai_evals": ("eval.run.output_item", "spec", "event_id"),
-    "epoch": ("/", ".zip", "performance"),
+    "epoch": ("/", ".zip", "performance", "estimated_slope_scaled"),
     "metr": ("score_binarized", "n_successes", ".yaml", ".yml"),
     "arena_votes": ("model_a",),
     "hf_eval_results": (".yaml", ".yml"),
@@ -313,8 +314,10 @@ class _Search:
         for file in files_below(folder, closed):
             home = file.parent
             if home not in wholes:
-                wholes[home] = _whole_folder(home)
-                if whole := wholes[home]:
+                around = wholes.get(home.parent)
+                is_part = around and home.name in getattr(source(around.source), "SUBFOLDERS", ())
+                wholes[home] = around if is_part else _whole_folder(home)
+                if not is_part and (whole := wholes[home]):
                     taken.append(whole)
             if wholes[home]:
                 continue
@@ -373,6 +376,8 @@ class _Search:
         by_reason: dict[str, list[str]] = {}
         for one in self.unread:
             shown = one.path.relative_to(self.root) if one.path.is_relative_to(self.root) else one.path
+            if one.path == self.root:  # "." says nothing
+                shown = Path(one.path.resolve().name)
             by_reason.setdefault(one.reason, []).append(str(shown))
         return [note for reason, names in by_reason.items() for note in unread(names, reason)]
 

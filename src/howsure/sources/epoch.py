@@ -1,6 +1,6 @@
 """Epoch AI's benchmark tables: the zip that it publishes, the folder of 2025, or one tidy csv.
 
-Which file and column holds what is written in ``epoch.yaml``; since 2026 the zip says most of it itself, in
+Which file and column holds what is written in ``epoch.yaml``; since the middle of 2026 the zip says most of it itself, in
 ``benchmark_metadata.csv``. A row becomes a score when it names a model version and a score between 0 and 1; what is left
 out is counted in the table's notes, by reason. Scores are as published: not adjusted for guessing (``floor`` and ``ceiling``
 are columns of their own), and a model may have several on one benchmark. (The tidy table of Epoch's own fit is different:
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -32,6 +32,7 @@ __all__ = [
     "ABOUT",
     "OPTIONS",
     "PUBLIC_URL",
+    "SUBFOLDERS",
     "Bundle",
     "domains",
     "paper_leaves_out",
@@ -46,7 +47,11 @@ OPTIONS: frozenset[str] = frozenset()
 PUBLIC_URL = "https://epoch.ai/data/benchmark_data.zip"
 """Where Epoch publishes the zip; `howsure.sources.download.fetch` gets it."""
 
+SUBFOLDERS = frozenset({"additional_eci_data", "epoch_capabilities_index"})
+"""Folders in the unpacked zip that belong to it."""
+
 _METADATA = "benchmark_metadata.csv"
+_ESTIMATES = {"benchmark_name", "edi", "estimated_slope_scaled"}  # columns of a table of Epoch's estimates
 _EXTERNAL = "_external.csv"  # how the zip marks tables that Epoch took from others
 _EXPORT = re.compile(r"benchmarks_runs\.csv|external_benchmark_\w+\.csv")
 _LARGEST_SE = 0.5  # of a mean of numbers between 0 and 1
@@ -62,7 +67,10 @@ def recognise(path: Path) -> str | None:
         return f"it contains tables named *{_EXTERNAL}, as Epoch's benchmark zip does"
     if any(map(_EXPORT.fullmatch, names)):
         return "it contains benchmarks_runs.csv or external_benchmark_*.csv, as Epoch's folder of 2025 does"
-    found = _columns(keys(path) if format_of(path) else (), _facts()["tidy"])
+    columns = keys(path) if format_of(path) else ()
+    if {*columns} >= _ESTIMATES:
+        return "it has the columns of the difficulties and slopes in Epoch's benchmark zip"
+    found = _columns(columns, _facts()["tidy"])
     if {"model", "benchmark"} <= found.keys() and _folded(found.get("score", "")) == "performance":
         return "it has the columns model, benchmark and performance, as Epoch's tidy table does"
     return None
@@ -103,6 +111,8 @@ def read_models(path: Path) -> pl.DataFrame:
 
 def _read_one(path: Path, divide_by: float, progress: Progress | None) -> Scores:
     if not path.is_dir() and path.suffix.lower() != ".zip":
+        if {*keys(path)} >= _ESTIMATES:
+            raise InputError(f"{path}: holds difficulties and slopes that Epoch estimated, no scores. Give the zip.")
         return _read_tidy(path, divide_by)
     if divide_by != 1:
         raise OptionError(f"{path}: Epoch's tables state their own scale; omit --percent.")
@@ -114,7 +124,12 @@ def _read_one(path: Path, divide_by: float, progress: Progress | None) -> Scores
 def _read_tidy(path: Path, divide_by: float) -> Scores:
     tidy = _facts()["tidy"]
     part = parts_of(path, [name for spellings in tidy.values() for name in spellings])[0].parsed()
-    found = _columns(part.rows.collect_schema().names(), tidy)
+    there = part.rows.collect_schema().names()
+    found = _columns(there, tidy)
+    is_stretched = {*_facts()["stretched"]} <= {*there} and not {"floor", "ceiling"} & {*found}
+    told = [
+        f"{path.name}: scores are stretched from guessing at 0 to the ceiling at 1, so its benchmarks need no floors."
+    ]
     texts = pl.col(pl.String)
     spaced = part.collect(part.rows.select((texts != texts.str.strip_chars()).any()))
     saw(int(part.rows.select(pl.len()).collect().item()))
@@ -123,7 +138,8 @@ def _read_tidy(path: Path, divide_by: float) -> Scores:
         replace(part, rows=part.rows.with_columns(texts.str.strip_chars())),
         rename={ours: theirs for ours, theirs in found.items() if ours != theirs},
         divide_by=divide_by,
-        notes=_told((trimmed, f"{path.name}: space around values was removed in {{names}}.")),
+        fill={"floor": 0.0, "ceiling": 1.0} if is_stretched else None,
+        notes=[*_told((trimmed, f"{path.name}: space around values was removed in {{names}}.")), *told * is_stretched],
     )
 
 
@@ -167,7 +183,7 @@ def _published(bundle: Bundle) -> _Plan:
         (newer, "Superseded, but read like the others (the preset eci excludes them): {names}."),
         (_unmentioned(bundle, sheets), f"Not read, since {_METADATA} places no scores in them: {{names}}."),
     )
-    return _Plan(sheets, notes)
+    return _Plan(sheets, [*_left_out(bundle), *notes])
 
 
 def _published_sheet(bundle: Bundle, row: Mapping[str, str]) -> _Sheet:
@@ -184,16 +200,21 @@ def _published_sheet(bundle: Bundle, row: Mapping[str, str]) -> _Sheet:
 
 
 def _exported(bundle: Bundle) -> _Plan:
-    """What ``epoch.yaml`` says about the folder of 2025."""
-    facts = _facts()
-    sheets = [_Sheet(**table, needs_source=True) for table in facts["tables"]]
-    if not any(sheet.file in bundle for sheet in sheets):
+    """What ``epoch.yaml`` says about a bundle that says nothing about itself."""
+    bundles = _facts()["bundles"]
+    n_there = [sum(table["file"] in bundle for table in one["tables"]) for one in bundles]
+    if not any(n_there):
         raise InputError(
-            f"{bundle.path}: contains no {_METADATA} to say how its tables are read, nor external_benchmark_*.csv. Get a new copy from {PUBLIC_URL}."
+            f"{bundle.path}: contains no {_METADATA} to say how its tables are read, and no table whose scores are known. Get a new copy from {PUBLIC_URL}."
         )
-    reasons = [f"{file} is excluded: {why}." for file, why in facts["left_out"].items() if file in bundle]
-    unknown = _unmentioned(bundle, sheets)
-    return _Plan(sheets, [*reasons, *_told((unknown, "Not read, since nothing is known about them: {names}."))])
+    chosen = bundles[n_there.index(max(n_there))]
+    sheets = [_Sheet(**table, needs_source=chosen["needs_source"]) for table in chosen["tables"]]
+    unknown = (_unmentioned(bundle, sheets), "Not read, since nothing is known about them: {names}.")
+    return _Plan(sheets, [*_left_out(bundle), *_told(unknown)])
+
+
+def _left_out(bundle: Bundle) -> list[str]:
+    return [f"{file} is excluded: {why}." for file, why in _facts()["left_out"].items() if file in bundle]
 
 
 def _unmentioned(bundle: Bundle, sheets: Iterable[_Sheet]) -> list[str]:
@@ -437,7 +458,8 @@ _BOM = b"\xef\xbb\xbf"  # put before bytes that look compressed, it keeps polars
 class Bundle:
     """The csv tables of a folder or a zip, by name; all their columns are text. Nothing is extracted.
 
-    ``is_ours`` knows a table by its name: in a zip, those beside the first such table count, in whichever folder they are.
+    ``is_ours`` knows a table by its name: in a zip, those beside the first such table count, in whichever folder they are, and those in its `SUBFOLDERS`, which
+    have the folder in their name.
     """
 
     def __init__(self, path: Path, is_ours: Callable[[str], bool]) -> None:
@@ -487,13 +509,18 @@ def table_names(path: Path, is_ours: Callable[[str], bool]) -> list[str]:
 
 
 def _in_folder(path: Path) -> list[str]:
-    files = (entry.name for entry in path.iterdir() if entry.is_file())
-    return sorted(name for name in files if name.endswith(".csv") and not name.startswith("."))
+    folders = [path, *(path / name for name in sorted(SUBFOLDERS))]
+    files = (entry for folder in folders if folder.is_dir() for entry in folder.iterdir() if entry.is_file())
+    return sorted(file.relative_to(path).as_posix() for file in files if _is_table(file))
 
 
 def _members(listed: Iterable[str], is_ours: Callable[[str], bool]) -> dict[str, str]:
-    paths = [PurePosixPath(member) for member in listed if member.endswith(".csv")]
-    paths = sorted(path for path in paths if not path.name.startswith("."))
+    paths = sorted(filter(_is_table, map(PurePosixPath, listed)))
     homes = (path.parent for path in paths if is_ours(path.name))
     home = min(homes, key=lambda folder: len(folder.parts), default=PurePosixPath())
-    return {path.name: str(path) for path in paths if path.parent == home}
+    folders = {home, *(home / name for name in SUBFOLDERS)}
+    return {path.relative_to(home).as_posix(): str(path) for path in paths if path.parent in folders}
+
+
+def _is_table(path: PurePath) -> bool:
+    return path.suffix == ".csv" and not path.name.startswith(".")

@@ -17,6 +17,7 @@ from howsure.results import Provenance, Result
 from howsure.stitch.cleaning import listed
 from howsure.stitch.placing import place
 from howsure.stitch.scale import Scale
+from howsure.stitch.summaries import estimate_of
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ class DomainIndices(Result):
     ----------
     models : pl.DataFrame
         One row per model and domain: domain, rank, model, capability with interval and states, n_benchmarks, overall (its capability on all benchmarks).
+    leaders : pl.DataFrame
+        One row per domain, its first model: domain, model, capability with interval and states, overall, n_models (that have an index there), n_absent (models without one that are more
+        capable overall), absent (the most capable of them).
     baskets : pl.DataFrame
         One row per domain and benchmark: domain, benchmark, weight, n_models.
     level : float
@@ -48,14 +52,27 @@ class DomainIndices(Result):
     name: ClassVar[str] = "domains"
 
     models: pl.DataFrame
+    leaders: pl.DataFrame
     baskets: pl.DataFrame
     level: float
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Models by domain (main), and the benchmarks of each domain."""
-        return {"domains": self.models, "baskets": self.baskets}
+        """Models by domain (main), the first of each domain, and the benchmarks of each domain."""
+        return {"domains": self.models, "domain_leaders": self.leaders, "baskets": self.baskets}
+
+    @property
+    def sentence(self) -> str:
+        """The model with the highest capability of each domain, among those that have scores there, and how many better ones have none."""
+        told = []
+        for row in self.leaders.rows(named=True):
+            more = f" and {row['n_absent'] - 1} more" if row["n_absent"] > 1 else ""
+            lack = f"; without scores there, but more capable overall: {row['absent']}{more}" if row["n_absent"] else ""
+            told.append(
+                f"{row['domain']}: {row['model']} {estimate_of(row, self.level)} (of {row['n_models']} models{lack})"
+            )
+        return f"The highest capability by domain, among models with scores there: {'; '.join(told)}."
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -136,14 +153,28 @@ def domains(
         raise InputError(
             f"No domain has an index: {' '.join(notes) or 'none has a benchmark of the scale'} The benchmarks are {listed(scale.problem.benchmarks)}."
         )
+    models = pl.concat(parts, how="diagonal_relaxed")
     told = {name: {n: w for d, n, w, _ in members if d == name} for name in baskets}
     settings = {"baskets": told, "min_benchmarks": min_benchmarks, "scale": scale.provenance.settings}
     return DomainIndices(
-        models=pl.concat(parts, how="diagonal_relaxed"),
+        models=models,
+        leaders=_leaders(models, overall),
         baskets=pl.DataFrame(members, schema=["domain", "benchmark", "weight", "n_models"], orient="row"),
         level=scale.level,
         provenance=Provenance(settings, scale.provenance.digest, seed, (*scale.provenance.notes, *notes)),
     )
+
+
+def _leaders(models: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
+    """The first model of each domain, beside more capable ones that have no index there."""
+    rows = []
+    for _, own in models.group_by("domain", maintain_order=True):
+        first = own.row(0, named=True)
+        absent = overall.filter(~pl.col("model").is_in(own["model"].to_list()), pl.col("overall") > first["overall"])
+        best = absent.sort("overall", descending=True)["model"].first()
+        first = {name: first[name] for name in own.columns if name not in ("rank", "n_benchmarks")}
+        rows.append({**first, "n_models": len(own), "n_absent": len(absent), "absent": best})
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"absent": pl.String})
 
 
 def read_baskets(path: Path) -> Baskets:

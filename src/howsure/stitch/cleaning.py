@@ -73,13 +73,14 @@ def prepare_scores(
     """
     notes = list(scores.notes)
     frame = _chosen(_known(scores, floors, notes), include, exclude, notes)
+    best = _best(frame, "family" if by_family else "model")
     if by_family:
         frame = _merged(frame, notes)
     frame = _without_overlaps(frame, notes, keep=keep_overlaps)
     frame = _covered(frame, min_benchmarks, notes)
     if since:
         frame = _recent(frame, as_date(since, "since"), notes)
-    problem = Problem.of(_single(frame, duplicates, notes), notes)
+    problem = Problem.of(_single(frame, duplicates, notes), notes, best)
     problem.refuse_too_little()
     return problem
 
@@ -138,7 +139,7 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     r"""The table with ``n_effective``, the number of independent items that gives a score its standard error.
 
     From the standard error it is :math:`s (1 - s) / se^2`, at least 1 / se near 0 and 1. A standard error of 0 says nothing: it was rounded away, or
-    belongs to a score of 0 or 1. There the column n_items counts, then the median of the benchmark's other scores.
+    belongs to a score of 0 or 1. There the column n_items counts, then the median of the benchmark's other scores. Scores on a benchmark that are all either 0 or 1 are single items.
     """
     score, se = pl.col("score"), pl.when(pl.col("se") > 0).then(pl.col("se"))
     stated = pl.max_horizontal(score * (1 - score) / se**2, 1 / se, pl.lit(1.0))
@@ -153,7 +154,7 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
             f"{len(recovered):,} scores state no standard error, or one of 0; the benchmark's other scores give their number of "
             f"items: {listed([f'{name} about {n:,.0f}' for name, n in medians])}."
         )
-    frame = frame.with_columns(pl.col("n_effective").fill_null(usual))
+    frame = _with_single_items(frame.with_columns(pl.col("n_effective").fill_null(usual)), notes)
     is_end = pl.col("#zero").fill_null(False) | score.is_in([0.0, 1.0])
     unknown = frame.filter(pl.col("n_effective").is_null(), is_end)
     if len(unknown):
@@ -163,6 +164,23 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
             f"their standard deviation is taken as at least {LEAST_SD:g}. Add the column n_items."
         )
     return frame.drop("#zero")
+
+
+def _with_single_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Zeros and ones as scores of one item: a mean of more items would lie between them for some model.
+
+    On a benchmark where all scores are the same that cannot be seen, unless the whole table holds nothing else.
+    """
+    is_binary = (pl.col("score").is_in([0.0, 1.0]) & pl.col("n_effective").is_null()).all()
+    is_both = is_binary.over("benchmark") & (pl.col("score").n_unique().over("benchmark") > 1)
+    is_single = is_both | (is_binary & is_both.any())
+    single = frame.filter(is_single)["benchmark"]
+    if len(single):
+        named = listed(single.unique().sort().to_list())
+        notes.append(
+            f"{len(single):,} scores are taken as scores of one item, since all on their benchmark are 0 or 1: {named}."
+        )
+    return frame.with_columns(pl.when(is_single).then(1.0).otherwise("n_effective").alias("n_effective"))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -297,6 +315,13 @@ def _pair(entry: str, models: set[str], benchmarks: set[str]) -> tuple[str, str]
         if character == "@" and model in models and benchmark in benchmarks:
             return model, benchmark
     raise OptionError.unknown("model, benchmark or model@benchmark", entry, sorted(models | benchmarks))
+
+
+def _best(frame: pl.DataFrame, fitted_as: str) -> pl.DataFrame:
+    """The highest score of each model version on each benchmark, as `Problem` has it."""
+    own = [pl.col(fitted_as).alias("fitted_as"), pl.col("score"), pl.col("date")]
+    rows = frame.select("benchmark", "model", *own).sort("benchmark", "model", "score", descending=[False, False, True])
+    return rows.unique(["benchmark", "model"], keep="first", maintain_order=True)
 
 
 def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:

@@ -227,7 +227,7 @@ def _predicted(
     is_out = rng.random(problem.n_observations) < _HELD_OUT
     known, new = problem.keep(~is_out), problem.keep(is_out)
     found = fit_residuals(chosen.solve(known, anchored, 1)).predict(new.model, new.benchmark, new.n_effective)
-    _, _, low, high = intervals_of(found, level)
+    *_, low, high = intervals_of(found, level)
     return level, float(((low <= new.score) & (new.score <= high)).mean()), float((high - low).mean())
 
 

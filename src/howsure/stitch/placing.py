@@ -285,7 +285,7 @@ def _chosen_together(process: ResidualProcess, m: int, lacking: Ints, n: int) ->
     """Benchmarks one by one, each the one that leaves least variance in the expected scores on the others."""
     problem, left, rows = process.solution.problem, list(range(len(lacking))), list[dict[str, Any]]()
     covariance, noise = process.covariance(m, lacking) if left else (np.empty((0, 0)), np.empty(0))
-    value = process.predict(np.full(len(lacking), m), lacking).mean
+    value = process.predict(np.full(len(lacking), m), lacking).expected
     now = np.diagonal(covariance).copy()
     while left and len(rows) < n:
         total = (covariance[np.ix_(left, left)] ** 2).sum(axis=0) - np.diagonal(covariance)[left] ** 2
@@ -297,7 +297,7 @@ def _chosen_together(process: ResidualProcess, m: int, lacking: Ints, n: int) ->
             {
                 "step": len(rows) + 1,
                 "benchmark": problem.benchmarks[lacking[k]],
-                "expected": float(np.clip(value[k], 0, 1)),
+                "expected": float(value[k]),
                 "n_others": len(left),
                 "error_now": spread[0],
                 "error": spread[1],

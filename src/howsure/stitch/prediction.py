@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from howsure.stitch.model.problem import Floats, Ints
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.scale import Scale, solve_again
 
-__all__ = ["Predictions", "intervals_of", "predict", "prediction_frame"]
+__all__ = ["Predictions", "ScoreIntervals", "intervals_of", "predict", "prediction_frame"]
 
 _LEAST_VARIANCE = 1e-12
 _FARTHEST_SD, _HALVINGS = 8.0, 40
@@ -31,8 +31,8 @@ class Predictions(Result):
     Parameters
     ----------
     scores : pl.DataFrame
-        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), observed (the fitted score, null where there is none),
-        observed_low and observed_high (prediction interval of one score that would be observed).
+        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), prediction (median of one score that would be observed) with its
+        prediction interval (prediction_low, prediction_high), observed (the fitted score, null where there is none).
     level : float
         Coverage of both intervals, between 0 and 1.
     provenance : Provenance
@@ -110,7 +110,7 @@ _STATES = {"too_few": "too_few", "undefined": "undefined"}
 
 def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found: PredictedScores) -> pl.DataFrame:
     """Predicted scores as a table: the models in the order given, for each the highest expected score first."""
-    expected_low, expected_high, observed_low, observed_high = intervals_of(found, scale.level)
+    ends = intervals_of(found, scale.level)
     state = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
     names = [scale.problem.benchmarks[i] for i in benchmark]
     place = {name: k for k, name in enumerate(dict.fromkeys(models))}
@@ -119,12 +119,13 @@ def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found
             "order": [place[name] for name in models],
             "model": models,
             "benchmark": names,
-            "expected": np.clip(found.mean, 0, 1),
-            "expected_low": expected_low,
-            "expected_high": expected_high,
+            "expected": found.expected,
+            "expected_low": ends.expected_low,
+            "expected_high": ends.expected_high,
             "expected_state": [_STATES.get(state[name], "ok") for name in names],
-            "observed_low": observed_low,
-            "observed_high": observed_high,
+            "prediction": ends.prediction,
+            "prediction_low": ends.prediction_low,
+            "prediction_high": ends.prediction_high,
         },
         schema_overrides={"order": pl.Int64, **dict.fromkeys(("model", "benchmark", "expected_state"), pl.String)},
     )
@@ -135,28 +136,48 @@ def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found
     )
 
 
-def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Ends of the confidence and of the prediction intervals, within 0 and 1: quantiles of mixtures of normals.
+class ScoreIntervals(NamedTuple):
+    """Ends of the confidence intervals of expected scores; predictions of observed scores (medians) with their intervals."""
 
-    The second are longer by as much as Student's t has longer intervals with the degrees of freedom of the benchmark's noise, since that is an estimate too.
+    expected_low: Floats
+    expected_high: Floats
+    prediction: Floats
+    prediction_low: Floats
+    prediction_high: Floats
+
+
+def intervals_of(found: PredictedScores, level: float) -> ScoreIntervals:
+    """Confidence and prediction intervals, within 0 and 1: quantiles of mixtures of normals.
+
+    The expected score lies between 0 and 1; an observed one may be 0 or 1, which has the probability of all that is beyond. Prediction intervals are longer by as much as Student's t has
+    longer intervals with the degrees of freedom of the benchmark's noise, since that is an estimate too.
     """
     df, where = np.unique(found.degrees, return_inverse=True)
     longer = np.array([t_quantile(level, one) for one in df])[where] / normal_quantile(level)
-    sure, seen = (found.rest[:, None] + noise for noise in (np.zeros_like(found.noise), found.noise))
-    low, high = (1 - level) / 2, (1 + level) / 2
-    ends = [_quantile(found.middle, variance, p) for variance in (sure, seen) for p in (low, high)]
-    ends[2:] = [found.mean + longer * (end - found.mean) for end in ends[2:]]
-    expected_low, expected_high, observed_low, observed_high = (np.clip(end, 0, 1) for end in ends)
-    return expected_low, expected_high, np.minimum(observed_low, expected_low), np.maximum(observed_high, expected_high)
+    sd = np.sqrt(np.maximum(found.rest[:, None] + found.noise, _LEAST_VARIANCE))
+    first, last = (ends(found.middle + side * _FARTHEST_SD * sd, axis=1) for ends, side in ((np.min, -1), (np.max, 1)))
+
+    def share_below(score: Floats) -> Floats:
+        return np.asarray(ndtr((score[:, None] - found.middle) / sd).mean(axis=1))
+
+    tails = (1 - level) / 2, (1 + level) / 2
+    expected_low, expected_high = (
+        _quantile(found.share_below, np.zeros_like(first), np.ones_like(first), p) for p in tails
+    )
+    low, middle, high = (
+        np.clip(found.mean + longer * (_quantile(share_below, first, last, p) - found.mean), 0, 1)
+        for p in (tails[0], 0.5, tails[1])
+    )
+    return ScoreIntervals(
+        expected_low, expected_high, middle, np.minimum(low, expected_low), np.maximum(high, expected_high)
+    )
 
 
-def _quantile(middle: Floats, variance: Floats, p: float) -> Floats:
-    """Quantiles of mixtures of normals, one mixture per row with equal weights, by bisection."""
-    sd = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
-    low, high = (ends(middle + side * _FARTHEST_SD * sd, axis=1) for ends, side in ((np.min, -1), (np.max, 1)))
+def _quantile(share_below: Callable[[Floats], Floats], low: Floats, high: Floats, p: float) -> Floats:
+    """Quantiles of several distributions between these ends, by bisection."""
     for _ in range(_HALVINGS):
         at = (low + high) / 2
-        is_below = ndtr((at[:, None] - middle) / sd).mean(axis=1) < p
+        is_below = share_below(at) < p
         low, high = np.where(is_below, at, low), np.where(is_below, high, at)
     found: Floats = (low + high) / 2
     return found

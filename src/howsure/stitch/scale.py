@@ -585,10 +585,11 @@ def _prepare(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Pro
         notes += [f"Superseded benchmarks are excluded by the preset {chosen.name!r}: {told}."] if newer else []
     options = {**cleaning, "exclude": (*cleaning["exclude"], *left_out)}
     problem = prepare_scores(scores, **options, by_family=chosen.by_family)
-    if chosen.needs_floors and not problem.floors.any():
+    has_floors = cleaning["floors"] is not None or (scores.has("floor") and scores.frame["floor"].is_not_null().any())
+    if chosen.needs_floors and not has_floors:
         notes.append(
             f"The preset {chosen.name!r} uses the score of guessing, but no benchmark here has a floor: all are taken as 0. "
-            "Give them as the column floor, or in a file (floors)."
+            "Give them as the column floor, or in a file (floors), unless the scores are already stretched from guessing at 0."
         )
     return replace(problem, notes=(*problem.notes, *notes))
 

@@ -129,19 +129,20 @@ def forecast_section(found: Forecast) -> Section:
         "The frontier is the highest capability so far, and never falls. It is drawn month by month from today's best: the best new model of each month is a line with a slowly changing slope, a deviation that lasts, and scatter, "
         "fitted to the best new models of all past months; shapes are averaged by their likelihood. The grey line goes through the models that were among the best on the day of their release. All bands include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
-        "and compares with the later models. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
+        "and compares with the later models. Saturation is the first score of a model; where there is none, frontier and curve are drawn together and weighted by the likelihood that the tested models fell short. P(untested) is the probability that a model without a score there already reaches it; dates are those if none does. The break test simulates data without a break in two ways, by dealing out the residuals around a line and by reordering the steps from record to record, and gives the larger p; its false-positive rate is at most 5 % for both."
     )
     rows: list[list[Cell]] = [
-        [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
-    ]
-    columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
+        [one.benchmark, one.best_score, one.needed, *_dates(one.year), one.year.reason or one.year.state, chance(one.p_reached), one.first_model]
+        for one in found.saturation
+    ]  # fmt: skip
+    columns = ["Benchmark", "Best score", "Capability needed", "Date", "Earliest", "Latest", "State", "P(untested)", "First model with the score"]  # fmt: skip
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
     if len(found.backtest.horizons):
         blocks.append(
             _table(found.backtest.horizons, "Forecasts from earlier scores, compared with the frontier later.")
         )
     reach = found.provenance.settings["reach"]
-    blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
+    blocks.append(TableBlock(columns, rows, f"When a model scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} per year."
     return Section("Forecast: where is the frontier going?", [*blocks, Method(method), download], found=[told])
@@ -197,10 +198,6 @@ def lag_section(found: Lags) -> Section:
 
 def domain_section(found: DomainIndices) -> Section:
     """Capabilities by domain."""
-    heads = found.models.group_by("domain", maintain_order=True).first()
-    told = "; ".join(
-        f"{row['domain']}: {row['model']} {estimate_of(row, found.level)}" for row in heads.rows(named=True)
-    )
     rows: list[list[Cell]] = [
         [row["domain"], row["rank"], row["model"], estimate_of(row, found.level), row["overall"], row["n_benchmarks"]]
         for row in found.models.head(_MOST_ROWS).rows(named=True)
@@ -211,7 +208,7 @@ def domain_section(found: DomainIndices) -> Section:
         "Models with few scores in a domain are shrunk towards the expected capability at their release date."
     )
     blocks: list[Block] = [
-        Text(f"The highest capability by domain: {told}."),
+        Text(found.sentence),
         *map(ChartBlock, found.charts().values()),
     ]
     tables = [

@@ -11,20 +11,17 @@ import polars as pl
 from howsure.errors import HowsureError, OptionError
 from howsure.estimates import Estimate
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion, Specification
-from howsure.stitch.forecasting.frontier import Dated, fit_trend
-from howsure.stitch.forecasting.frontier_forecast import path_of
 from howsure.stitch.forecasting.saturation import Saturation, saturate
 from howsure.stitch.model.fits import RIDGE
 from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit, prepared_for
 from howsure.tables import Scores
 
-__all__ = ["Keep", "saturation_choices", "saturation_under", "scale_choices", "scales_under"]
+__all__ = ["Keep", "saturation_under", "scale_choices", "scales_under"]
 
 Keep: TypeAlias = Callable[[dict[str, Any], Callable[[], Scale]], Scale]
 """From the settings of a fit and the fit itself to its result."""
 
 _HO = "Ho et al. 2025, arXiv:2512.00193"
-_YEARS = 3  # that a forecast goes beyond the last model, as in `forecast`
 _FEWEST = 4  # benchmarks, the default of `fit`
 _RIDGE = f"ridge {RIDGE:g}"
 
@@ -107,26 +104,8 @@ def scale_choices(scores: Scores) -> Choices:
     return Choices(tuple(offered), tuple(exclusions))
 
 
-def saturation_choices(scores: Scores) -> Choices:
-    """Those of a scale, and which models are the frontier.
-
-    Parameters
-    ----------
-    scores : Scores
-        The scores.
-    """
-    o = AnalysisOption
-    options = (
-        o("1", "the best model on each day", "the default of howsure stitch forecast"),
-        o("3", "the three best on each day, so that one lucky model does not make the trend"),
-    )
-    of_scale = scale_choices(scores)
-    more = AnalysisChoice("frontier", "How many of the best models are the frontier?", options, is_number=True)
-    return Choices((*of_scale.choices, more), of_scale.exclusions)
-
-
 def saturation_under(
-    scale: Scale | str, specification: Specification, benchmark: str, reach: float, *, level: float, seed: int = 0
+    scale: Scale | str, benchmark: str, reach: float, *, level: float, seed: int = 0
 ) -> Saturation | Estimate:
     """When a score is reached on a benchmark, as `howsure.stitch.forecast` dates it; or why that is not known.
 
@@ -134,8 +113,6 @@ def saturation_under(
     ----------
     scale : Scale or str
         The scale of the specification, as `scales_under` gives it.
-    specification : mapping
-        The options by choice.
     benchmark : str
         Which benchmark.
     reach : float
@@ -148,10 +125,7 @@ def saturation_under(
     if isinstance(scale, str):
         return Estimate.without("undefined", scale, level=level)
     try:
-        dated = Dated.of(scale)
-        trend = fit_trend(dated, top_n=int(float(specification.get("frontier", "1"))), level=level)
-        until = path_of(trend, dated, _YEARS)["date"][-1]
-        found = saturate(scale, trend, reach=reach, until=until, seed=seed)
+        found = saturate(scale, reach=reach, level=level, seed=seed)
     except HowsureError as error:
         return Estimate.without("undefined", str(error), level=level)
     nothing = Estimate.without("too_few", f"{benchmark} is not on this scale", level=level)

@@ -146,7 +146,7 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     "lag": _of_lags,
     "progress": lambda found: f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute add {found.rate('per_oom')}.",
     "growth": lambda found: found.sentences[0],
-    "domains": lambda found: "The best by domain: " + "; ".join(f"{row['domain']}: {row['model']}" for row in found.models.group_by("domain", maintain_order=True).first().rows(named=True)) + ".",
+    "domains": lambda found: found.sentence,
     "gaps": lambda found: f"A new benchmark would say most about the best models at difficulty {found.new_benchmarks['difficulty'][0]:.2f}.",
     "robustness": lambda found: found.summary[0],
     "check": lambda found: (found.surprises.words(1) or ["No score is unusual."])[0],

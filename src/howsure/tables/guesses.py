@@ -254,6 +254,8 @@ class _Columns:
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
         profiles = profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
         scored = [values for values in profiles if is_benchmark(values, self._asked)]
+        if self._table is Scores:  # is_coding and has_tools say something about a benchmark or a model
+            scored = [values for values in scored if not plain_name(values.name).startswith(("is_", "has_"))]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
         is_long = (
             len(scored) == 1 and names_beside and EACH not in self._ours.values()

@@ -24,7 +24,7 @@ from howsure.results.storage import ENDING, write_value
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.specifications import Keep, saturation_choices, saturation_under, scale_choices, scales_under
+from howsure.stitch.specifications import Keep, saturation_under, scale_choices, scales_under
 from howsure.tables import Scores
 
 __all__ = ["instrument"]
@@ -40,7 +40,7 @@ def instrument(claim: Claim, scores: Scores, data: ClaimData) -> Instrument:
         names = scores.frame["benchmark"].unique().sort().to_list()
         if claim.benchmark not in names:
             raise OptionError.unknown("benchmark", claim.benchmark, names)
-        return Instrument(saturation_choices(scores), partial(_saturation_fits, claim, scores), _MOST_REPLICATES)
+        return Instrument(scale_choices(scores), partial(_saturation_fits, claim, scores), _MOST_REPLICATES)
     check_models(claim, scores.frame["model"].unique().sort().to_list())
     return Instrument(scale_choices(scores), partial(_fits, claim, scores), _MOST_REPLICATES)
 
@@ -109,10 +109,8 @@ def _saturation_fits(
 ) -> Fits:
     found = _scales(scores, specifications, settings)
     estimates, firsts = list[Estimate](), list[str]()
-    for scale, specification in zip(found, specifications, strict=True):
-        one = saturation_under(
-            scale, specification, claim.benchmark, claim.reach, level=settings.level, seed=settings.seed
-        )
+    for scale in found:
+        one = saturation_under(scale, claim.benchmark, claim.reach, level=settings.level, seed=settings.seed)
         if isinstance(one, Estimate):
             estimates.append(one)
         elif one.first_model:
@@ -134,7 +132,6 @@ def _saturation_fits(
         quantity=f"year in which a model reaches {claim.reach:g} on {claim.benchmark}",
         settle={
             **_SETTLE,
-            "frontier": "Say which is meant: the best model, or the best few.",
             "data": "Wait for newer models, or measure those on the frontier on this benchmark.",
         },
     )

@@ -58,7 +58,7 @@ def predict(
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
     rows = [
-        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["prediction_low"], r["prediction_high"]), figure(r["observed"], 3))
         for r in found.scores.head(MOST_PREDICTED).rows(named=True)
     ]  # fmt: skip
     columns = (
@@ -135,7 +135,7 @@ def forecast(
         str, typer.Option(help="Validate with a refit on the scores from before this day.")
     ] = "2024-07-01",
     reach: Annotated[
-        float, typer.Option("--saturation", help="A benchmark is saturated when the frontier reaches this score.")
+        float, typer.Option("--saturation", help="A benchmark is saturated when a model reaches this score.")
     ] = 0.5,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -181,11 +181,14 @@ def forecast(
     best = float(found.models["capability"].max())  # type: ignore[arg-type]
     console.table("Forecast", columns, rows, f"Today's best model is at {best:.2f}.")
     _tell_backtest(found.backtest.horizons.rows(named=True), level, console)
-    reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
-    observed = "Where a model has the score, the date is the release of the first one; elsewhere it is the trend's, and where that is past, no score shows it yet."
+    reached = [
+        (s.benchmark, f"{s.best_score:.2f}", _when(s.year), chance(s.p_reached), s.first_model)
+        for s in found.saturation
+    ]
+    observed = "Where a model has the score, the date is the release of the first one. Elsewhere a model that was not tested there may already reach it (P); the date is when the first new model does if none does already."
     console.table(
-        f"When the frontier scores {reach:.0%}",
-        ("benchmark", "capability needed", f"date [{level:.0%}]", "first model with the score"),
+        f"When a model scores {reach:.0%}",
+        ("benchmark", "best score", f"date [{level:.0%}]", "P(untested)", "first model with the score"),
         reached,
         observed,
     )
@@ -475,7 +478,8 @@ def _told_break(found: BreakTest) -> str:
     if found.p is None:
         return f"No test for a break: {found.reason}."
     sure = "" if found.p < 0.05 else ", which is not significant at 5 %"
-    return f"The most likely break is at {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)}{sure}."
+    by = {"scatter": "models scatter around a line", "records": "records are a random walk"}[found.process or "records"]
+    return f"The most likely break is at {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)} if {by} without a break{sure}."
 
 
 def _when(year: Estimate) -> str:

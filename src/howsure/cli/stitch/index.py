@@ -40,7 +40,7 @@ def domains(
 ) -> None:
     """Capabilities by domain: maths, coding, or baskets of your own.
 
-    The benchmarks' curves stay as they are on the whole scale; only the capabilities are fitted again. Writes domains.csv, baskets.csv, domains.json, the chart and a report.
+    The benchmarks' curves stay as they are on the whole scale; only the capabilities are fitted again. Writes domains.csv, domain_leaders.csv, baskets.csv, domains.json, the chart and a report.
     """
     from howsure.stitch.baskets import domains as place
 
@@ -56,6 +56,7 @@ def domains(
     output.console.table(
         "Capabilities by domain", columns, cells, f"The first {rows} of each domain; in the unit of the scale."
     )
+    output.console.say(found.sentence)
     finish(found, output, "domains", "Capabilities by domain")
 
 

@@ -294,7 +294,7 @@ def score(
     ]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
     others = [
-        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]))
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["prediction_low"], r["prediction_high"]))
         for r in placed.predictions.head(SHOWN).rows(named=True)
     ]
     columns = ("model", "benchmark", f"expected score [{scale.level:.0%}]", f"one observed score, {scale.level:.0%}")

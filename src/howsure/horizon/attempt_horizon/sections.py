@@ -44,9 +44,9 @@ def size_sections(found: StudySize) -> list[Section]:
     rows: list[list[Cell]] = [[d.n_tasks, d.n_learners, d.n_dealt, d.n_answers, d.half_width] for d in found.designs]
     columns = ["Tasks", "Learners", "Tasks per learner", "Learners × tasks", "Half-width of the interval"]
     table = TableBlock(columns, rows, "One row per design; 0.2 means from n/1.2 to n·1.2.")
-    chart = ChartBlock(found.charts()["size"])
+    charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("size.csv", csv_text(found.to_frame()))
-    return [Section("How large must the study be?", [Text(told), chart, table, Method(_SIZE), download])]
+    return [Section("How large must the study be?", [Text(told), *charts, table, Method(_SIZE), download])]
 
 
 def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock], what: str) -> Section:

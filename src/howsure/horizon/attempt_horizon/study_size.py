@@ -102,10 +102,10 @@ class StudySize(Result):
         return size_sections(self)
 
     def charts(self) -> Mapping[str, Chart]:
-        """The interval's width over the number of learners."""
+        """The interval's width over the number of learners; none where no design has a width."""
         from howsure.horizon.attempt_horizon.charts import draw_size
 
-        return {"size": draw_size(self)}
+        return {"size": draw_size(self)} if self.to_frame()["half_width"].drop_nulls().len() else {}
 
 
 @checked

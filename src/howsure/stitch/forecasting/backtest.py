@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -289,6 +289,7 @@ Curve: TypeAlias = Callable[[Floats], Floats]
 Shape: TypeAlias = Callable[[Floats, Floats], Curve]
 
 _A_SIDE = 3  # points on either side of a break, at least
+_ROUNDING = 1e-9  # the real order is one of those that are simulated
 FEWEST_POINTS = 2 * _A_SIDE
 """What every shape can be fitted to."""
 
@@ -363,9 +364,9 @@ SHAPES: dict[str, Shape] = {
 class BreakTest:
     """The best place for a break, and how often chance alone makes one as clear.
 
-    ``p`` is the share of simulated data sets without any break whose statistic is at least as large, the real one counted with them. Called a break
-    below 0.05, the test has a false positive in 5 % of them. The slopes are capability per year, as if the date had been
-    known beforehand, and their intervals are too narrow for that.
+    ``p`` is the share of simulated data sets without any break whose statistic is at least as large, the real one counted with them: the larger of two, of which ``process`` is the
+    one. Models ``scatter`` around a line, or ``records`` rise by steps that follow one another in random order. Called a break below 0.05, the test has a false positive in at most 5 %
+    of data sets of either kind. The slopes are capability per year, as if the date had been known beforehand, and their intervals are too narrow for that.
     """
 
     date: datetime.date | None
@@ -374,6 +375,7 @@ class BreakTest:
     before: Estimate
     after: Estimate
     n_simulations: int
+    process: Literal["scatter", "records"] | None = None
     state: State = "ok"
     reason: str = ""
 
@@ -381,26 +383,32 @@ class BreakTest:
 def find_break(
     days: Ints, capability: Floats, *, top_n: int = 1, level: float = 0.95, n_simulations: int = 999, seed: int = 0
 ) -> BreakTest:
-    """Test one break in the frontier's trend against simulated data sets in which all models scatter around one straight line.
+    """Test one break in the frontier's trend against simulated data sets without one, of the process for which it is the less surprising.
 
-    In each of them every model keeps its date, and the residuals of all models around their line are dealt out anew; then the frontier
+    Scatter: every model keeps its date, and the residuals of all models around their line are dealt out anew; then the frontier
     is picked and the best break sought as in the real one. So the false alarms that come from picking the break's place, from few
-    points and from the frontier's being a running maximum are counted in.
+    points and from the frontier's being a running maximum are counted in. Records: the steps from each frontier model to the next, in time and in capability, come in random
+    order. That allows for what scatter around a line does not: records that are high by chance are the ground of all later ones, so that a random walk seems to bend.
     """
     x, y = _sorted(days, capability, is_frontier(days, capability, top_n))
     found = best_break(x, y)
     if found is None:
         reason = f"{len(x)} frontier models; a break needs {FEWEST_POINTS}, three on either side"
         nothing = Estimate.without("too_few", reason, level=level)
-        return BreakTest(None, None, None, nothing, nothing, 0, "too_few", reason)
+        return BreakTest(None, None, None, nothing, nothing, 0, None, "too_few", reason)
     knot, statistic = found
-    drawn = replicate(
-        partial(_statistics, days, capability, top_n), n_simulations, seed=seed, batch=100, what="simulations"
-    )
-    p = (1 + int((drawn >= statistic).sum())) / (1 + len(drawn))
+    nulls: dict[Literal["scatter", "records"], Callable[[np.random.Generator, int], Floats]] = {
+        "scatter": partial(_scattered, days, capability, top_n),
+        "records": partial(_reordered, x, y),
+    }
+    drawn = {
+        name: replicate(work, n_simulations, seed=seed, batch=100, what="simulations") for name, work in nulls.items()
+    }
+    p = {name: (1 + int((one >= statistic * (1 - _ROUNDING)).sum())) / (1 + len(one)) for name, one in drawn.items()}
+    process = max(p, key=lambda name: p[name])
     before, after = _slopes(x, y, x[knot], level)
     day = datetime.date(1970, 1, 1) + datetime.timedelta(days=round(x[knot] * DAYS_A_YEAR))
-    return BreakTest(day, statistic, p, before, after, len(drawn))
+    return BreakTest(day, statistic, p[process], before, after, len(drawn[process]), process)
 
 
 def _sorted(days: Ints, capability: Floats, chosen: Bools) -> tuple[Floats, Floats]:
@@ -408,13 +416,27 @@ def _sorted(days: Ints, capability: Floats, chosen: Bools) -> tuple[Floats, Floa
     return (days[chosen] / DAYS_A_YEAR)[order], capability[chosen][order]
 
 
-def _statistics(days: Ints, capability: Floats, top_n: int, rng: np.random.Generator, size: int) -> Floats:
-    """The statistic in data sets without a break; 0 where the frontier is too short for one."""
+def _scattered(days: Ints, capability: Floats, top_n: int, rng: np.random.Generator, size: int) -> Floats:
+    """The statistic where models scatter around a line."""
     x = days / DAYS_A_YEAR
     expected = np.polynomial.Polynomial.fit(x, capability, 1)(x)
     simulated = expected + rng.permuted(np.tile(capability - expected, (size, 1)), axis=1)
     chosen = is_frontier(days, simulated, top_n)
-    found = [best_break(*_sorted(days, each, one)) for each, one in zip(simulated, chosen, strict=True)]
+    return _statistics(_sorted(days, each, one) for each, one in zip(simulated, chosen, strict=True))
+
+
+def _reordered(x: Floats, y: Floats, rng: np.random.Generator, size: int) -> Floats:
+    """The statistic where the steps from point to point come in random order."""
+    steps = np.diff(np.column_stack([x, y]), axis=0)
+    orders = rng.permuted(np.tile(np.arange(len(steps)), (size, 1)), axis=1)
+    start = np.broadcast_to([x[0], y[0]], (size, 1, 2))
+    points = np.cumsum(np.concatenate([start, steps[orders]], axis=1), axis=1)
+    return _statistics((each[:, 0], each[:, 1]) for each in points)
+
+
+def _statistics(frontiers: Iterable[tuple[Floats, Floats]]) -> Floats:
+    """The statistic of each frontier; 0 for one that is too short."""
+    found = [best_break(*each) for each in frontiers]
     return np.array([0.0 if one is None else one[1] for one in found])
 
 

@@ -106,7 +106,7 @@ def draw_validation(found: Forecast) -> Chart:
 
 
 def draw_saturation(found: Forecast) -> Chart:
-    """When the frontier's trend reaches the chosen score on each benchmark, the earliest on top."""
+    """When a model reaches the chosen score on each benchmark, the easiest benchmark on top."""
     late = [one for one in found.saturation if one.year.state != "below_range"]
     early = len(found.saturation) - len(late) if late else 0
     rows = pl.DataFrame(
@@ -117,11 +117,11 @@ def draw_saturation(found: Forecast) -> Chart:
     reach = found.provenance.settings["reach"]
     years = range(found.path["date"][0].year, found.path["date"][-1].year + 2)
     note = "Without a bar: the release of the first model with that score"
-    note += f". {early} benchmarks were saturated before the first frontier model and are not shown" if early else ""
+    note += f". On {early} benchmarks guessing gives that score" if early else ""
     return interval_plot(
         rows,
-        title=f"When the frontier scores {100 * reach:.3g} % on each benchmark",
-        caption=Caption(found.trend.line.n, "frontier models", found.trend.level, "line and benchmark together", note),
+        title=f"When a model scores {100 * reach:.3g} % on each benchmark",
+        caption=Caption(len(found.models), "models", found.trend.level, "if no untested model has it already", note),
         label=Field("label", "Benchmark"),
         value=Field("value", "Date", "year", ticks={year: str(year) for year in years}),
         reference=Reference(_calendar(years_of(found.models["date"][-1])) or 0.0, "last model"),

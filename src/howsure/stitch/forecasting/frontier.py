@@ -43,7 +43,6 @@ __all__ = [
 
 DAYS_A_YEAR = 365.25
 _FEWEST = 3  # dates of which a line has an interval
-_DRAWS = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,16 +124,6 @@ class Trend:
     def prediction(self, years: ArrayLike, *, is_plain: bool = False) -> tuple[Floats, Floats]:
         """Where one new frontier model may lie: low and high."""
         return self._band(self.line.prediction(years, self.level), years, is_plain=is_plain)
-
-    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Heights at the mean date and slopes of lines that vary as both parts say; replicates follow one another, round after round."""
-        line, sigma = self.line, self.line.sigma or 0.0
-        around = self.drawn if self.has_replicates else np.array([[line.y_mean, line.slope.value]])
-        lines = np.tile(around, (-(-_DRAWS // len(around)), 1))
-        wide = sigma * np.sqrt((line.n - 2) / rng.chisquare(line.n - 2, len(lines)))
-        scatter = rng.standard_normal(lines.shape) * np.sqrt([1 / line.weight, 1 / line.x_spread]) * wide[:, None]
-        height, slope = (lines + scatter).T
-        return height, slope
 
     def _band(self, plain: tuple[Floats, Floats], years: ArrayLike, *, is_plain: bool) -> tuple[Floats, Floats]:
         middle, away = self.line.predict(years), np.asarray(years, dtype=np.float64) - self.line.x_mean
@@ -233,11 +222,17 @@ class FrontierDraws:
         How far the frontier rises above it by each time; never negative, and never falling from one time to the next.
     errors : array, shape (n_draws,)
         Error of today's best capability, to be added to all times of a draw.
+    newest : array, shape (n_draws, n_months)
+        The best new model of each month after today; −inf where none is released.
+    releases : array, shape (n_draws, n_months)
+        When it is released, in years after today.
     """
 
     best: float
     gains: Floats
     errors: Floats
+    newest: Floats
+    releases: Floats
 
     @property
     def middle(self) -> Floats:
@@ -321,7 +316,8 @@ def draw_frontier(
     errors = np.zeros(n_draws)
     if len(dated.drawn):
         errors = rng.choice(best - dated.drawn.max(axis=1), n_draws)
-    return FrontierDraws(best, gains, errors)
+    releases = _MONTH * (np.arange(len(future)) + day)
+    return FrontierDraws(best, gains, errors, drawn, releases)
 
 
 def _draw_months(past: Floats, newest: Floats, future: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
 
-__all__ = ["Forecast", "forecast", "path_of"]
+__all__ = ["Forecast", "forecast"]
 
 _BANDS = ("frontier", "confidence", "prediction")
 
@@ -183,7 +183,7 @@ def forecast(
         raise OptionError(f"years is {years:g}; forecast more than 0 and at most 100.")
     dated, day = Dated.of(scale), as_date(cutoff, "cutoff")
     trend = fit_trend(dated, top_n=top_n, level=level)
-    path = _with_frontier(path_of(trend, dated, years), dated, level, seed)
+    path = _with_frontier(_path_of(trend, dated, years), dated, level, seed)
     told = {
         "top_n": top_n,
         "years": years,
@@ -201,12 +201,12 @@ def forecast(
         break_test=find_break(
             dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed
         ),
-        saturation=tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], seed=seed)),
+        saturation=tuple(saturate(scale, reach=reach, years=years, level=level, seed=seed)),
         provenance=Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
     )
 
 
-def path_of(trend: Trend, dated: Dated, years: float) -> pl.DataFrame:
+def _path_of(trend: Trend, dated: Dated, years: float) -> pl.DataFrame:
     """The trend at each month's end, from the first model to ``years`` beyond the last."""
     first, last = dates_of([dated.years.min(), dated.years.max() + years])
     dates = list(_month_ends(first, last))

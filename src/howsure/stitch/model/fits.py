@@ -47,6 +47,7 @@ _LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail 
 # Real tables would take 3. But a benchmark that happens to have small errors draws weight, and then has smaller ones still.
 _PRIOR_DEGREES = 8.0
 _FEWEST_DEGREES = 2.0
+_KNOWN_DEGREES = 1e6
 _SWEEPS = 30
 
 
@@ -61,18 +62,24 @@ class ScoreNoise:
 
     def of(self, share: Floats, benchmark: Ints, sampling: Floats) -> Floats:
         """The variance of scores at `share` of the way from floor to ceiling, `sampling` being that of a mean of items."""
-        return self._total(self.variance[benchmark], share, sampling)
+        return self.total(self.variance[benchmark], share, sampling)
 
     def draw(self, share: Floats, problem: Problem, rng: np.random.Generator, size: int) -> Floats:
         """Errors for the problem's scores, `size` times; the variances are drawn too, as sure as they are known."""
-        variance = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
-        sd = np.sqrt(self._total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
+        variance = self.draw_variance(rng, size)
+        sd = np.sqrt(self.total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
         shared = rng.standard_normal((size, problem.cell.max() + 1))[:, problem.cell]
         own = rng.standard_normal((size, problem.n_observations))
         drawn: Floats = sd * (np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own)
         return drawn
 
-    def _total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+    def draw_variance(self, rng: np.random.Generator, size: int) -> Floats:
+        """The variances half-way up the curves as uncertain as they are, `size` times: (size, benchmarks)."""
+        drawn: Floats = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
+        return drawn
+
+    def total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+        """The variance of scores with this variance half-way up the curve."""
         total: Floats = np.maximum(variance * _profile(share, self.shape) + sampling, LEAST_SD**2)
         return total
 
@@ -97,7 +104,11 @@ def estimate_noise(
     taken = _mean_by(np.minimum(leverage, 1), b, len(rows.floor))
     squares = (rows.score - value) ** 2 / (1 - np.minimum(taken, 0.9))[b]
     free = (1 - taken) * _mean_by(1 / np.bincount(cell)[cell], b, len(rows.floor))  # siblings' errors count as one
-    noise = _likeliest(share, b, squares, free, sampling, before)
+    if problem.has_single_items:  # the variance of right or wrong follows from the mean: there is nothing beside it
+        none, sure = np.full(len(rows.floor), _LEAST_VARIANCE), np.full(len(rows.floor), _KNOWN_DEGREES)
+        noise = ScoreNoise(none, sure, float(_SHAPES[-1]), 0.0)
+    else:
+        noise = _likeliest(share, b, squares, free, sampling, before)
     standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
     return ScoreNoise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
 
@@ -317,6 +328,10 @@ def _learn(problem: Problem, at: Layout, theta: Floats, around: Spread) -> _Hype
         _sd(difficulty - middle, variance[at.difficulty]),
         _sd(theta[at.log_slope], variance[at.log_slope]),
     )
+    if problem.has_single_items:
+        # Where the curve is flat, the normal approximation leaves a parameter its prior variance, to which the square of the estimate is added: spreads that are learned from right and
+        # wrong grow without limit. Those of difficulties, slopes and loadings are then the usual ones of item response theory, and there is no trend.
+        return replace(_Hyper(), capability_sd=_sd(capability, variance[at.capability]), difficulty_mean=middle)
     if at.n_dimensions == 1:
         return hyper
     return replace(hyper, loading_sd=_sd(theta[at.loading], variance[at.loading]))

@@ -183,6 +183,9 @@ class Problem:
         Models that were trained on the outputs of another.
     whole_by_part : dict[str, str]
         For each benchmark that is a part of another one, or shares its items, that other one.
+    best : pl.DataFrame
+        The highest score of each model version on each benchmark, of all rows of the table, also those that are not fitted: benchmark, model, fitted_as (the model that the version
+        is, or would be, in the fit), score, date.
     """
 
     models: tuple[str, ...]
@@ -202,10 +205,14 @@ class Problem:
     notes: tuple[str, ...] = ()
     distilled: frozenset[str] = frozenset()
     whole_by_part: dict[str, str] = field(default_factory=dict)
+    best: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
-        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it."""
+    def of(cls, frame: pl.DataFrame, notes: Sequence[str] = (), best: pl.DataFrame | None = None) -> Problem:
+        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it.
+
+        ``best`` is by default made of the frame itself.
+        """
         rows = frame.sort("model", "benchmark")
         by_model = rows.group_by("model").first().sort("model")
         by_benchmark = rows.group_by("benchmark").first().sort("benchmark")
@@ -228,6 +235,9 @@ class Problem:
             tuple(notes),
             frozenset(by_model.filter(pl.col("distilled") == "yes")["model"]),
             dict(by_benchmark.select("benchmark", "part_of").drop_nulls().rows()),
+            rows.select("benchmark", "model", pl.col("model").alias("fitted_as"), "score", "date")
+            if best is None
+            else best.filter(pl.col("benchmark").is_in(benchmarks)),
         )
 
     @property
@@ -268,6 +278,11 @@ class Problem:
         start = np.searchsorted(self.model, np.arange(len(self.models) + 1)).astype(np.int64)
         span = self.ceilings - self.floors
         return Rows(start, self.benchmark, self.score, self.floors, span, tuple(range(n_dimensions)))
+
+    @cached_property
+    def has_single_items(self) -> bool:
+        """Whether most scores are of one item, right or wrong, and none of an unknown number."""
+        return not np.isnan(self.n_effective).any() and float(np.median(self.n_effective)) <= 1
 
     @cached_property
     def items_by_benchmark(self) -> Floats:
@@ -618,7 +633,7 @@ def most_used(problem: Problem) -> int:
     np.minimum.at(low, at, problem.score)
     np.maximum.at(high, at, problem.score)
     used = np.where(low < high, problem.n_by_benchmark, 0)
-    above_mean = problem.score - (np.bincount(at, problem.score, n) / problem.n_by_benchmark)[at]
+    above_mean = problem.score - (np.bincount(at, problem.score, n) / np.maximum(problem.n_by_benchmark, 1))[at]
     own = above_mean / np.where(low < high, high - low, 1.0)[at]
     others = np.bincount(problem.model, own)[problem.model] - own
     in_order = np.where(np.bincount(at, own * others, n) >= 0, used, 0)

@@ -251,8 +251,11 @@ def _disagreement(solution: Solution) -> float:
             continue
         weights = precision[solution.layout.capability][is_there]
         observed += weights @ _differences(problem, is_first, is_there) ** 2
-        errors = solution.noise.draw(share, problem, rng, _SIMULATIONS)
-        for score in np.clip(value + errors, 0, 1):
+        if problem.has_single_items:
+            scores = (rng.random((_SIMULATIONS, len(value))) < value).astype(np.float64)
+        else:
+            scores = np.clip(value + solution.noise.draw(share, problem, rng, _SIMULATIONS), 0, 1)
+        for score in scores:
             again = _differences(replace(problem, score=score), is_first, is_there)
             simulated += weights @ again**2 / _SIMULATIONS
     return max(1.0, float(observed / simulated)) if simulated > 0 else 1.0

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
-from scipy.special import expit, ndtri
+from scipy.special import expit, ndtr, ndtri
 
-from howsure.stitch.model.fits import Solution, expected
+from howsure.stitch.model.fits import LEAST_SD, Solution, expected
 from howsure.stitch.model.problem import Floats, Ints, Problem, sampling_variance
 
 __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
@@ -51,6 +51,7 @@ _NODES = ndtri(
 )  # equally likely values of a normal variable; 2.5, 5 and 10 % lie between two of them
 _NODES = _NODES / _NODES.std()
 _FARTHEST_ETA, _LEAST_RISE = 3.0, 1e-3
+_BEYOND = 5.0  # standard deviations
 
 
 class PredictedScores(NamedTuple):
@@ -63,9 +64,31 @@ class PredictedScores(NamedTuple):
 
     @property
     def mean(self) -> Floats:
-        """The expected score."""
+        """The expected score, as if scores had no limits."""
         mean: Floats = self.middle.mean(axis=1)
         return mean
+
+    @property
+    def expected(self) -> Floats:
+        """The expected score. At each place of the curve it is normal between 0 and 1."""
+        middle, sd = self.parts
+        low, high = -middle / sd, (1 - middle) / sd
+        rise = (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / np.sqrt(2 * np.pi)
+        mean: Floats = (middle + sd * rise / (ndtr(high) - ndtr(low))).mean(axis=1)
+        return mean
+
+    def share_below(self, score: Floats) -> Floats:
+        """The probability that the expected score is lower."""
+        middle, sd = self.parts
+        below, low, high = (ndtr((end - middle) / sd) for end in (score[:, None], 0.0, 1.0))
+        share: Floats = ((below - low) / (high - low)).mean(axis=1)
+        return share
+
+    @property
+    def parts(self) -> tuple[Floats, Floats]:
+        """Means and standard deviation of the normals; none lies so far beyond 0 and 1 that nothing of it is left."""
+        sd = np.sqrt(np.maximum(self.rest, LEAST_SD**2))[:, None]
+        return np.clip(self.middle, -_BEYOND * sd, 1 + _BEYOND * sd), sd
 
     @property
     def variance(self) -> Floats:

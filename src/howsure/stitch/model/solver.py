@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _FIRST_DAMPING = 1e-2  # relative to the diagonal
+_LEAST_DAMPING = 1e-9  # against rounding, where weights differ by many orders of magnitude
 _ROUNDING = 1e-14  # relative change of the cost that is no change
 
 
@@ -434,7 +435,7 @@ def spread(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> Spread:
     system = make_system(rows, len(theta))
     derive(rows, weights, theta, prior, False, system)
     hold(rows, theta, prior, system)
-    if not solve(rows, 0.0, system):
+    if not solve(rows, 0.0, system) and not solve(rows, _LEAST_DAMPING, system):
         raise ValueError("no curvature: the rows and the prior leave parameters undetermined")
     out = Spread(np.empty(len(theta)), np.empty(len(rows.score)))
     _fill(rows, theta, system, _inverse(system.reduced), out)

@@ -307,8 +307,8 @@ def draw_residuals(check: ScaleCheck) -> Chart:
         ),
         label=Field("label", "Score of"),
         value=Field("score", "Score", "0–1"),
-        low="expected_low",
-        high="expected_high",
+        low="prediction_low",
+        high="prediction_high",
         is_sorted=False,
     )
     return with_long_names(chart)

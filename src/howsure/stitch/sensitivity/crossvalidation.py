@@ -253,7 +253,7 @@ def _by_curves(solution: Solution, new: Problem) -> Floats:
 
 
 def _by_process(solution: Solution, new: Problem) -> Floats:
-    return np.clip(predicted_by(solution, new).mean, 0, 1)
+    return predicted_by(solution, new).expected
 
 
 METHODS: dict[str, Callable[[Problem, Problem, AnchorBenchmark], Floats]] = {

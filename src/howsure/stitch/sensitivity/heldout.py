@@ -148,12 +148,12 @@ def _predicted(problem: Problem, is_held_out: Bools, level: float) -> pl.DataFra
     known, new = problem.keep(~is_held_out), problem.keep(is_held_out)
     solution = solve_hierarchy(known)
     found = predicted_by(solution, new)
-    _, _, low, high = intervals_of(found, level)
+    *_, low, high = intervals_of(found, level)
     paper = solve_ridge(known, AnchorBenchmark(most_used(known)))
     by_method = {
         PAPER: expected(new.rows(), paper.theta)[0],
         DEFAULT: expected(new.rows(), solution.theta)[0],
-        PREDICTED: np.clip(found.mean, 0, 1),
+        PREDICTED: found.expected,
     }
     return held_out_frame(new, by_method).with_columns(low=pl.Series(low), high=pl.Series(high))
 

@@ -50,8 +50,8 @@ _TOLERANCE, _MOST = 1e-8, 200
 class Surprises:
     """What does not fit.
 
-    ``residuals`` has every score with what all other scores say of it, the least likely first: model, benchmark, score, expected, z (in standard deviations of
-    such scores), p (two-sided), q (false-discovery rate, Benjamini–Hochberg), and expected_low and expected_high, between which the scale's level of such scores lies.
+    ``residuals`` has every score with what all other scores say of it, the least likely first: model, benchmark, score, z (in standard deviations of
+    such scores), p (two-sided), q (false-discovery rate, Benjamini–Hochberg), and the prediction with its interval (prediction_low, prediction_high), in which the scale's level of such scores lies.
     ``groups`` has the tests of differential functioning, the least likely first: kind (organisation or date), group, benchmark, n_models, effect (mean distance of the scores from what is expected;
     for the date per year) with its interval, p and q over all tests of the kind.
     ``benchmarks`` says whether scores rise with the capability that the other benchmarks show: benchmark, n_models, correlation with its interval, state (ok, reversed, unrelated,
@@ -77,7 +77,7 @@ class Surprises:
         return [
             f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations from their expected values; {self.n_by_chance:.1f} are expected under the model.",
             *(
-                f"{row['model']} scores {row['score']:.2f} on {row['benchmark']}, where {row['expected']:.2f} is expected ({row['z']:+.1f} standard deviations)."
+                f"{row['model']} scores {row['score']:.2f} on {row['benchmark']}, where {row['prediction']:.2f} is expected ({row['z']:+.1f} standard deviations)."
                 for row in strange
             ),
             *(_told_group(row) for row in tuned),
@@ -98,7 +98,7 @@ class ScaleCheck(Result):
     sample : pl.DataFrame
         For each model, the nearest better and worse model with three common benchmarks, the number of common benchmarks, and on how many of them the model scores higher.
     scores : pl.DataFrame
-        Their raw and expected scores.
+        Their raw scores, beside what the other scores predict.
     surprises : Surprises
         Scores far from what is expected.
     level : float
@@ -212,12 +212,12 @@ def _judged(scale: Scale, found: PredictedScores) -> pl.DataFrame:
         "model",
         "benchmark",
         "score",
-        pl.Series("expected", np.clip(found.mean, 0, 1)),
+        pl.Series("prediction", np.clip(found.mean, 0, 1)),
         pl.Series("z", z),
         pl.Series("p", p),
         pl.Series("q", benjamini_hochberg(p)),
-        pl.Series("expected_low", np.clip(found.mean - reach, 0, 1)),
-        pl.Series("expected_high", np.clip(found.mean + reach, 0, 1)),
+        pl.Series("prediction_low", np.clip(found.mean - reach, 0, 1)),
+        pl.Series("prediction_high", np.clip(found.mean + reach, 0, 1)),
     )
 
 
@@ -392,7 +392,7 @@ def _raw(sample: pl.DataFrame, has: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """The scores of the sampled models and of their neighbours, each said whom it is beside."""
     parts = [
         has[row[role]].select(
-            sampled=pl.lit(row["model"]), role=pl.lit(role), model="model", benchmark="benchmark", score="score", expected="expected"
+            sampled=pl.lit(row["model"]), role=pl.lit(role), model="model", benchmark="benchmark", score="score", prediction="prediction"
         ).sort("benchmark")
         for row in sample.rows(named=True)
         for role in ("model", "above", "below")
