@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-import zstandard
+from backports import zstd
 
 from howsure import safe_io
 from howsure.errors import InputError
@@ -195,7 +195,7 @@ def packed(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 def zstandard_zip(path: Path, name: str, data: bytes, *, size: int | None = None, checksum: int | None = None) -> Path:
     """A zip file of one member packed with Zstandard (method 93), as Inspect writes them; `zipfile` itself cannot yet."""
-    body, told = zstandard.compress(data), name.encode()
+    body, told = zstd.compress(data), name.encode()
     check = zlib.crc32(data) if checksum is None else checksum
     common = struct.pack(
         "<HHHHHIIIHH", 63, 0, 93, 0, 33, check, len(body), len(data) if size is None else size, len(told), 0

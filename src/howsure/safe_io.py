@@ -7,6 +7,7 @@ import bz2
 import errno
 import gzip
 import hashlib
+import io
 import os
 import platform
 import re
@@ -494,12 +495,15 @@ def _entries(directory: bytes, start: int) -> _Directory | None:
 
 
 def _unzstd(packed: bytes, most: int) -> bytes:
-    import zstandard
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
     try:
-        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+        with zstd.ZstdFile(io.BytesIO(packed)) as reader:
             data: bytes = reader.read(most)
-    except zstandard.ZstdError as error:
+    except (zstd.ZstdError, EOFError) as error:
         raise zipfile.BadZipFile(str(error)) from None
     return data
 

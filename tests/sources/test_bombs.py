@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-import zstandard
+from backports import zstd
 
 if not Path("/proc/self/status").exists():
     pytest.skip("the peak of a process's memory is read from /proc", allow_module_level=True)
@@ -48,7 +48,7 @@ def zip_of(path: Path, members: list[tuple[str, bytes]], *, is_shared: bool = Fa
     body, central = b"", b""
     offset = 0
     for name, data in members:
-        packed = zstandard.compress(data)
+        packed = zstd.compress(data)
         common = struct.pack(
             "<HHHHHIIIHH", 63, 0, 93, 0, 33, zlib.crc32(data), len(packed), len(data), len(name.encode()), 0
         )
