@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BANKS  ?= ../shared/data/items
 # Tests start many processes: each module is compiled once, whatever the surroundings say. Several workers share the cores:
 # a second thread for small matrices waits in a busy loop and more than doubles the work (stitch robustness: 26 s to 10 s).
@@ -14,7 +16,7 @@ test evidence coverage: export OPENBLAS_NUM_THREADS := 1
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: $(READY) ## the tour on simulated data: writes demo/report.html
+demo: $(DEMO) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/howsure demo -o demo
 
 test: $(READY) browser ## all tests, except the long simulations of `make evidence`
@@ -64,15 +66,21 @@ browser:
 	    apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null; }; } || command -v chromium >/dev/null \
 	  || echo "no chromium: the page tests will skip (install the package 'chromium-headless-shell', or set HOWSURE_CHROMIUM to a browser)"
 
-$(READY): requirements.lock pyproject.toml
+# The demo needs the package and its charts; everything else adds the tools of tests, checks and documentation.
+$(DEMO): requirements-demo.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Howsure needs Python 3.11 or later; pass PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements-demo.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(READY): $(DEMO) requirements.lock
+	$(PIP) --require-hashes -r requirements.lock
 	@touch $@
 
 lock: ## pin every dependency again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra charts --group build --constraint requirements.lock pyproject.toml -o requirements-demo.lock
 
 clean: ## remove what was made
 	rm -rf $(VENV) demo site dist evidence .coverage coverage.xml .pytest_cache .mypy_cache .ruff_cache .hypothesis
