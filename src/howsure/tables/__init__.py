@@ -9,6 +9,7 @@ import hashlib
 import io
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from howsure.errors import InputError, OptionError, closest
 from howsure.outside_text import html_table
 from howsure.tables.columns import Column, Rule, rules, typed, typed_name
 from howsure.tables.frames import Part, as_text, parts_of, write_frame
-from howsure.tables.outcomes import MISSING, OUTCOMES, Count, Policy, counted_text, defensible
+from howsure.tables.outcomes import MISSING, OUTCOMES, RULES, Count, Policy, counted_text, defensible
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
@@ -35,6 +36,8 @@ DASHES = r"^[:=–—-]{2,}$"
 UNSEEN = " \t\r\u00a0\u200b\u2060\ufeff"
 """Characters around a value that nobody sees and that do not belong to it."""
 _LATE = {"sample", "epoch"}  # an epoch may stand for the attempt
+_WITHOUT_SCORE = re.compile(r"[\d,]+ of [\d,]+ attempts have no score: ")
+_LONGEST_REASON = 200  # characters
 
 
 def _text(name: str, meaning: str, **options: Any) -> Column:
@@ -114,6 +117,8 @@ class Table:
         if isinstance(source, Table):
             self._keep_settings(source)
         completed = self._complete(shaped)
+        if any(map(_WITHOUT_SCORE.match, completed)):  # else said of these rows and of those that they were taken from
+            notes = [note for note in notes if not _WITHOUT_SCORE.match(note)]
         self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *completed, *self._near_misses())))
 
     @classmethod
@@ -526,17 +531,25 @@ class Attempts(Table):
         is_wrong = pl.col("outcome").is_in([one for one in self.missing if policy.of(one) == "wrong"])
         is_lower = (pl.col("better") == "lower").fill_null(False) if self.has("better") else pl.lit(False)
         worst = pl.when(is_lower).then(1.0).otherwise(0.0)
-        if self.count.missing_score is not None:
-            worst = pl.lit(float(self.count.missing_score))
-        elif self.has("scale"):
-            worst = pl.when((pl.col("scale") == "free").fill_null(False)).then(None).otherwise(worst)
+        if self.has("scale"):
+            is_free = (pl.col("scale") == "free").fill_null(False)
+            worst = pl.when(is_free).then(pl.lit(self.count.missing_score, pl.Float64)).otherwise(worst)
         is_filled = pl.col("score").is_null() & is_wrong
         filled = [pl.when(is_filled).then(worst).otherwise("score").alias("score")]
         if self.has("n_success"):
             n_success = pl.when(is_lower).then("n").otherwise(0)
             filled.append(pl.when(is_filled).then(n_success).otherwise("n_success").alias("n_success"))
-        made = self.derive(self.lazy.with_columns(filled).filter(pl.col("score").is_not_null()))
-        return made
+        rows = self.lazy.with_columns(filled).filter(pl.col("score").is_not_null()).drop("outcome", "reason")
+        return self.derive(rows, self._told_policy(policy))
+
+    def _told_policy(self, policy: Policy) -> str:
+        """What attempts without a score count as, in words."""
+        by_rule = {rule: ", ".join(one for one in self.missing if policy.of(one) == rule) for rule in RULES}
+        texts = {"wrong": "count as wrong ({})", "drop": "are excluded ({})"}
+        told = " or ".join(texts[rule].format(names) for rule, names in by_rule.items() if names)
+        if by_rule["wrong"] and self.is_free and self.count.missing_score is None:
+            told += "; where scores have no worst value, all are excluded (--missing-score gives one)"
+        return f"Attempts without a score {told}."
 
     @property
     def counted(self) -> Self:
@@ -648,15 +661,15 @@ class Attempts(Table):
 
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         """Leave out invalid rows, say what became of each attempt, and number attempts where the input does not."""
-        notes = self._settle_outcomes()
+        notes, invalid = [], 0
         if self.has("valid"):
             is_invalid = (pl.col("valid") == "no").fill_null(False)
             if invalid := int(self.lazy.select(is_invalid.sum()).collect(engine="streaming").item()):
                 rows = "1 row was" if invalid == 1 else f"{invalid:,} rows were"
                 notes.append(f"{rows} excluded because declared invalid (valid = no).")
                 self.lazy = self.lazy.filter(~is_invalid)
-                return [*notes, *self._numbered()]
-        if any("attempt" not in part.rows.collect_schema() for part in parts):
+        notes += self._settle_outcomes()
+        if invalid or any("attempt" not in part.rows.collect_schema() for part in parts):
             return [*notes, *self._numbered()]
         if len(self._misnumbered("subject", "task")) and (config := self._restarting()):
             note = f"Attempts are numbered anew, because they start again at 1 for each value of {', '.join(config)}."
@@ -664,7 +677,7 @@ class Attempts(Table):
         self._check_groups(parts)
         return notes
 
-    def _settle_outcomes(self) -> list[str]:
+    def _settle_outcomes(self, *, needs_score: bool = True) -> list[str]:
         """Give every attempt its outcome, where some have no score, and count them."""
         lacks, has_outcome = pl.col("score").is_null(), self.has("outcome")
         is_odd = ((pl.col("outcome") == "scored") == lacks).fill_null(value=False) if has_outcome else pl.lit(False)
@@ -674,25 +687,20 @@ class Attempts(Table):
             if has_outcome:
                 self.lazy = self.lazy.drop(name for name in ("outcome", "reason") if self.has(name))
             return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
-        if n_lacking == n:
+        if n_lacking == n and needs_score:
             raise InputError(f"None of the {n:,} attempts has a score.")
         told = [pl.when(pl.col("outcome") != "scored").then("outcome")] if has_outcome else []
-        told += [
-            pl.when(pl.col(name).is_not_null()).then(pl.lit(outcome))
-            for name, outcome in _OUTCOME_OF.items()
-            if self.has(name)
-        ]
+        ended = {name: _said(name) for name in _OUTCOME_OF if self.has(name)}
+        told += [pl.when(ended["error"].str.contains(_FILTERED)).then(pl.lit("refused"))] if "error" in ended else []
+        told += [pl.when(said.is_not_null()).then(pl.lit(_OUTCOME_OF[name])) for name, said in ended.items()]
         outcome = pl.when(lacks).then(pl.coalesce(*told, pl.lit("unscored"))).otherwise(pl.lit("scored"))
-        why = [pl.col(name) for name in ("reason", *_OUTCOME_OF) if self.has(name)]
-        reason = (
-            pl.when(lacks).then(pl.coalesce(*why, pl.lit("no score in the input")))
-            if why
-            else pl.when(lacks).then(pl.lit("no score in the input"))
-        )
+        why = [*([pl.col("reason")] if self.has("reason") else []), *ended.values()]
+        reason = pl.coalesce(*why, pl.lit("blank")).str.replace_all(r"\s+", " ").str.slice(0, _LONGEST_REASON)
+        others = pl.col("reason") if self.has("reason") else pl.lit(None, pl.String)
+        reason = pl.when(lacks).then(reason).otherwise(others)
         self.lazy = self.lazy.with_columns(outcome.alias("outcome"), reason.alias("reason"))
         counts = {outcome: sum(one.get(outcome, 0) for one in self.outcomes.values()) for outcome in MISSING}
         total = sum(sum(one.values()) for one in self.outcomes.values())
-        self.__dict__.pop("outcomes", None)  # rows may still be excluded
         note = f"{sum(counts.values()):,} of {total:,} attempts have no score: {counted_text(counts)}."
         return [
             note,
@@ -886,8 +894,17 @@ class Votes(Table):
     told_by = ("a", "b")
 
 
+_FILTERED = r"(?i)content[ _-]?(filter|policy|management policy)|responsible[ _]?ai[ _]?policy"
+"""What errors say where a filter of the model's provider stopped the reply, which is a refusal."""
 _OUTCOME_OF = {"error": "errored", "limit": "limit"}
 """What became of an attempt without a score that has this column."""
+_NO_ERROR = ("", "false", "no", "none", "0", "null", "nan", "n/a", "-", "ok")
+
+
+def _said(name: str) -> pl.Expr:
+    """The error or limit, where there is one."""
+    return pl.when(~pl.col(name).str.strip_chars().str.to_lowercase().is_in(_NO_ERROR)).then(name)
+
 
 TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings, "votes": Votes}
 
