@@ -96,3 +96,13 @@ def test_some_tasks_only():
 def test_real_people_are_covered_as_published():
     assert len(people("assist09", answers=30, attempts=6, first=80).tasks) == 76
     assert len(people("spanish", answers=20, attempts=6, first=25).tasks) == 186
+
+
+def test_what_follows_an_attempt_without_a_score_is_not_the_next_attempt(attempts):
+    is_lost = (pl.col("subject") == "cid") & (pl.col("attempt") == 2)
+    lost = pl.when(is_lost).then(None).otherwise("score").alias("score")
+    found = novice_counts(Attempts(attempts.frame.with_columns(lost)))
+    assert found.trials[found.tasks.index("a")].tolist() == [2, 0]
+    assert found.notes[-1] == "1 attempts of people are excluded, because they follow one without a score."
+    refused = attempts.frame.with_columns(lost, pl.when(is_lost).then(pl.lit("refused")).alias("outcome"))
+    assert novice_counts(Attempts(refused)).trials[0].tolist() == [2, 1, 1]  # a refusal is a wrong answer

@@ -139,9 +139,14 @@ class NoviceCounts:
 
 
 def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCounts:
-    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out."""
+    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out.
+
+    Of a person's way through a task the attempts before the first one that does not count, because it has no score, are used: what comes later is not
+    the next attempt.
+    """
     if last is not None and last < 1:
         raise OptionError(f"last is {last}; give the number of the last attempt to use, from 1 up.")
+    is_whole, attempts = not attempts.missing, attempts.counted
     rows = attempts.lazy.filter(pl.col("kind") == "human")
     if attempts.has("n") and int(rows.select(attempts.n.max()).collect().item() or 1) > 1:
         raise InputError(
@@ -152,7 +157,15 @@ def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCount
     frame = rows.select(names, "attempt", "score").collect(engine="streaming")
     if not len(frame):
         raise InputError("There is no attempt of a person. Novices have the kind 'human': --set kind=human.")
-    return _arranged(frame, attempts.notes)
+    if is_whole:
+        return _arranged(frame, attempts.notes)
+    number = pl.col("attempt")
+    kept = frame.filter(number == number.rank("ordinal").over("task", "subject"))
+    if not len(kept):
+        raise InputError("No person has a score at the first attempt at a task.")
+    n = len(frame) - len(kept)
+    told = [f"{n:,} attempts of people are excluded, because they follow one without a score."] if n else []
+    return _arranged(kept, (*attempts.notes, *told))
 
 
 def _arranged(frame: pl.DataFrame, notes: tuple[str, ...]) -> NoviceCounts:
