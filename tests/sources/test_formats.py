@@ -103,32 +103,44 @@ def test_prompts_are_a_factor_with_the_counts_that_promptfoo_states(files):
     for prompt in json.loads(path.read_text())["results"]["prompts"]:
         passed, failed, errors = (prompt["metrics"][f"test{one}Count"] for one in ("Pass", "Fail", "Error"))
         stated.add((prompt["provider"], prompt["label"], passed, passed + failed + errors, errors))
-    ours = sources.read(path, errors="wrong").frame.group_by("subject", "prompt")
+    ours = sources.read(path).frame.group_by("subject", "prompt")
     assert set(ours.agg(pl.sum("score"), pl.len().alias("n"), pl.count("error")).rows()) == stated
     assert len(stated) == 4
 
 
-def test_errors_are_dropped_or_wrong(files):
+def test_an_errored_attempt_is_kept_and_counts_as_the_user_says(files):
     path = files["promptfoo output"].path
-    assert sources.read(path).frame["score"].to_list() == [1, 0, 1]
-    wrong = sources.read(path, errors="wrong")
-    assert wrong.frame["score"].to_list() == [1, 0, 1, 0]
-    assert "1 attempts ended in an error and count as wrong; --errors drop excludes them." in wrong.notes
-    assert sources.account(path).left_out == {"ended in an error (--errors wrong counts them as wrong)": 1}
-    with pytest.raises(OptionError, match="No policy for errors called 'ignore'"):
-        sources.read(path, errors="ignore")
+    table = sources.read(path)
+    assert table.frame["score"].to_list() == [1, 0, 1, None]
+    assert table.frame["outcome"].to_list() == ["scored", "scored", "scored", "errored"]
+    assert "1 of 4 attempts have no score: 1 errored." in table.notes
+    assert not sources.account(path).left_out
+    for count, scores in (("errored=wrong", [1, 0, 1, 0]), ({"errored": "drop"}, [1, 0, 1]), ("harness", [1, 0, 1, 0])):
+        assert sources.read(path, count=count).counted.frame["score"].to_list() == scores
+    assert [str(one) for one in table.policies] == ["errored=drop", "errored=wrong"]
+    with pytest.raises(OptionError, match="No rule for errored called 'ignore'"):
+        sources.read(path, count="errored=ignore")
+    with pytest.raises(
+        OptionError, match="count and missing_score are about attempts without a score; these are votes"
+    ):
+        sources.read(files["LMArena votes (jsonl)"].path, count="harness")
 
 
-def test_tools_that_count_errors_as_wrong_are_followed(files):
+def test_a_harness_that_counts_errors_as_wrong_is_followed_where_it_is_asked_for(files):
     path = files["SWE-bench report"].path
-    assert sources.read(path).frame["score"].to_list() == [1, 1, 0, 0, 0]
-    assert sources.read(path, errors="drop").frame["score"].to_list() == [1, 1, 0]
-    assert sources.read(path).frame["family"].unique().to_list() == ["django__django"]
-    assert sources.read(path).frame["subject"].unique().to_list() == ["acme/small"]
+    table = sources.read(path, count="harness")
+    assert table.frame["score"].to_list() == [1, 1, 0, None, None]
+    assert table.frame["outcome"].to_list()[3:] == ["errored", "absent"]
+    assert table.frame["reason"].to_list()[3:] == ["the evaluation of the patch failed", "not submitted"]
+    assert table.counted.frame["score"].to_list() == [1, 1, 0, 0, 0]
+    assert table.frame["family"].unique().to_list() == ["django__django"]
+    assert table.frame["subject"].unique().to_list() == ["acme/small"]
+    with pytest.raises(OptionError, match="swe_bench and evalplus count attempts without a score differently"):
+        sources.read([path, files["EvalPlus results"].path], count="harness")
 
 
 def test_a_metric_can_be_chosen(files):
-    assert sources.read(files["promptfoo output"].path, metric="score").frame["score"].to_list() == [1, 0.25, 1]
+    assert sources.read(files["promptfoo output"].path, metric="score").frame["score"].to_list() == [1, 0.25, 1, None]
     assert sources.read(files["EvalPlus results"].path, metric="base").frame["score"].to_list() == [1, 1]
     exact = sources.read(files["DeepEval test run"].path, metric="Exact Match")
     assert exact.frame["domain"].unique().to_list() == ["Exact Match"]
@@ -183,7 +195,7 @@ def test_harbor_sums_what_a_trial_of_several_steps_spent(files):
         ("acme/task-0", 1, 1.0, None),
         ("acme/task-0", 2, 0.0, None),
         ("acme/task-1", 1, 1.0, None),
-        ("acme/task-1", 2, 0.0, "AgentTimeoutError"),
+        ("acme/task-1", 2, None, "AgentTimeoutError"),
         ("acme/task-2", 1, 0.5, None),
     ]
 
@@ -191,7 +203,9 @@ def test_harbor_sums_what_a_trial_of_several_steps_spent(files):
 def test_harbor_names_model_agent_limit_cost_and_seconds(files):
     frame = sources.read(files["Harbor job"].path).frame.sort("task")
     assert frame["subject"].unique().to_list() == ["acme/small (terminus-2)"]
-    assert frame.select("score", "limit", "cost", "seconds", "tokens").row(2) == (0, "AgentTimeoutError", 0.01, 60, 120)
+    assert frame.select("outcome", "limit", "cost", "seconds", "tokens").row(2) == (
+        *("limit", "AgentTimeoutError", 0.01, 60, 120),
+    )
 
 
 def test_samples_without_a_model_take_it_from_the_evals(files):
@@ -277,7 +291,7 @@ def test_a_damaged_file_among_others_is_named_and_strict_stops(files, tmp_path):
     (tmp_path / "a.json").write_text(whole)
     (tmp_path / "b.json").write_text(whole[: len(whole) // 2])
     made = sources.account(tmp_path)
-    assert (made.n_read, made.n_used, made.n_unexplained) == (4, 3, 0)
+    assert (made.n_read, made.n_used, made.n_unexplained) == (4, 4, 0)
     assert any(note.startswith("1 file was not read (damaged; --strict stops instead): b.json") for note in made.notes)
     with pytest.raises(InputError, match=r"b\.json: not a whole JSON file"):
         sources.read(tmp_path, strict=True)

@@ -4,7 +4,9 @@ import gzip
 import hashlib
 import json
 from datetime import date
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
@@ -12,6 +14,7 @@ from howsure.sources import lm_eval, read, recognise
 from howsure.tables import Attempts, Scores
 
 STAMP = "2024-05-01T12-34-56.789012"
+REAL = Path(__file__).parents[3] / "shared/data/formats/lm_eval"
 MODEL = "EleutherAI/pythia-160m"
 
 GSM8K = {
@@ -313,6 +316,28 @@ def test_identical_documents_are_further_attempts(tmp_path):
     same = table.frame.filter(task=f"gsm8k/{rows[0]['doc_hash']}")
     assert same.select("attempt", "score").rows() == [(1, 0.0), (2, 1.0)]
     assert "1 samples repeat a document of the same model and eval, and are its further attempts." in table.notes
+
+
+def test_a_document_without_the_metric_is_an_attempt_and_the_harness_mean_is_that_of_the_others(tmp_path):
+    rows = [sample(0, acc=1.0), sample(1, acc=0.0), sample(2), sample(3, acc=1.0), sample(4, acc=float("nan"))]
+    samples(tmp_path, rows)
+    results(tmp_path, {"gsm8k": {"alias": "gsm8k", "acc,none": 2 / 3}})
+    table = read(tmp_path, count="harness")
+    assert table.frame["outcome"].to_list() == ["scored", "scored", "unscored", "scored", "unscored"]
+    assert table.frame["reason"].drop_nulls().to_list() == ["no acc", "no acc"]
+    stated = read(tmp_path, table="scores").frame["score"][0]
+    assert table.counted.frame["score"].mean() == pytest.approx(stated)
+    assert table.counting("unscored=wrong").counted.frame["score"].mean() == pytest.approx(2 / 5)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="no shared data beside the project")
+def test_the_harness_means_of_a_real_run_are_those_that_it_states():
+    table = read(REAL, count="harness")
+    means = table.counted.frame.group_by("domain").agg(pl.mean("score"))
+    stated = json.loads(next(REAL.glob("results_*.json")).read_text())["results"]
+    for eval_name, mean in means.rows():
+        values = [value for name, value in stated[eval_name].items() if isinstance(value, float)]
+        assert any(mean == pytest.approx(value, abs=1e-12) for value in values), eval_name
 
 
 def test_a_second_run_goes_on_counting(tmp_path):

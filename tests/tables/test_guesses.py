@@ -47,7 +47,7 @@ UGLY = {
         "x.csv",
         lines("model_name,question_id,correct", lambda m, i, r: (m, i, "Yes" if r else "no"))
         + "ann,q8,\nann,q9,N/A\nbob,q8,-\n",
-        "3 blanks excluded; no = 0, yes = 1",
+        "correct → score; no = 0, yes = 1",
     ),
     "inspect letters": (
         "x.csv",
@@ -100,7 +100,7 @@ UGLY = {
     "fractions per item": (
         "x.csv",
         lines("model,item,passed", lambda m, i, r: (m, i, f"{5 * r}/5")) + "ann,9,n/a\n",
-        "passed: 5/5 read as 5 of 5; 1 blank excluded",
+        "passed: 5/5 read as 5 of 5",
     ),
     "German": (
         "x.csv",
@@ -216,7 +216,7 @@ UGLY = {
             for m in RIGHT
             for i, r in enumerate([*RIGHT[m], float("nan")])
         ),
-        "NaN read as missing (2); 2 blanks excluded",
+        "NaN read as missing (2)",
     ),
     "circles": (
         "x.csv",
@@ -236,7 +236,7 @@ UGLY = {
     "errors": (
         "x.csv",
         lines("model,item,verdict", lambda m, i, r: (m, i, "PASS" if r else "FAIL")) + "ann,9,ERROR\n",
-        "1 error excluded (--errors wrong counts them as wrong); fail = 0, pass = 1",
+        "verdict → score; fail = 0, pass = 1",
     ),
 }
 
@@ -246,16 +246,16 @@ def test_ugly_forms_are_read_on_the_first_try(tmp_path, form):
     name, text, says = UGLY[form]
     (tmp_path / name).write_text(text, encoding="utf-8")
     table = sources.read(tmp_path / name, wanted="attempts")
-    assert {row.subject: row.mean.value for row in summary(table, by="all").rows} == pytest.approx(MEANS)
+    assert {row.subject: row.mean.value for row in summary(table.counted, by="all").rows} == pytest.approx(MEANS)
     assert table.notes[0].startswith("read as: ")
     assert says in table.notes[0]
 
 
 def test_the_command_says_what_it_assumed(tmp_path, command):
-    (tmp_path / "x.csv").write_text(UGLY["yes and no, with blanks"][1])
+    (tmp_path / "x.csv").write_text(UGLY["inspect letters"][1])
     told = command("summary", tmp_path / "x.csv")
     assert told.returncode == 0
-    assert "note: read as: model_name → subject, question_id → task, correct → score; 3 blanks excluded" in told.stderr
+    assert "note: read as: Model → subject, id → task, Score → score; c = 1, i = 0" in told.stderr
 
 
 def test_a_table_with_our_names_is_read_without_a_word(tmp_path):
@@ -737,12 +737,20 @@ def test_grades_in_whole_numbers_up_to_ten_are_read_as_they_are(tmp_path, name):
     assert sources.read(path).frame["score"].to_list() == pytest.approx([0.725, 0.9, 0.15, 0.41])
 
 
-def test_what_a_model_refused_or_did_not_finish_counts_as_wrong_and_is_said(tmp_path):
+def test_words_in_the_place_of_a_verdict_say_what_became_of_the_attempt(tmp_path):
     path = tmp_path / "verdicts.csv"
-    path.write_text("model,item,verdict\nann,1,Correct\nann,2,Refused\nbob,1,NOT_ATTEMPTED\nbob,2,timeout\n")
+    path.write_text("model,item,verdict\nann,1,Correct\nann,2,Refused\nbob,1,NOT_ATTEMPTED\nbob,2,timeout\nbob,3,n/a\n")
     table = sources.read(path)
-    assert table.frame["score"].to_list() == [1, 0, 0, 0]
-    assert "correct = 1, not_attempted = 0, refused = 0, timeout = 0" in table.notes[0]
+    assert table.frame.select("score", "outcome", "reason").rows() == [
+        (1, "scored", None),
+        (None, "refused", "Refused"),
+        (0, "scored", None),
+        (None, "errored", "timeout"),
+        (None, "unscored", "blank"),
+    ]
+    assert "correct = 1, not_attempted = 0" in table.notes[0]
+    assert "3 of 5 attempts have no score: 1 errored, 1 refused, 1 unscored." in table.notes
+    assert sources.account(path).n_left_out == sources.account(path).n_unexplained == 0
 
 
 def test_a_total_below_a_long_table_is_left_out_and_counted(tmp_path):
@@ -812,16 +820,15 @@ def test_what_only_looks_like_two_rows_of_names_is_refused(tmp_path, text):
 @pytest.mark.parametrize(
     "text", ["model,item,verdict\na,1,C\na,2,ERROR\na,3,\nb,1,I\n", "model,q1,q2\na,1,error\nb,,0\n"]
 )
-def test_errors_among_verdicts_follow_the_policy_and_are_accounted_for(tmp_path, text):
+def test_errors_among_verdicts_are_attempts_and_an_empty_cell_of_a_wide_table_is_none(tmp_path, text):
     path = tmp_path / "x.csv"
     path.write_text(text)
-    account = sources.account(path)
-    assert account.left_out["ended in an error (--errors wrong counts them as wrong)"] == 1
-    assert account.n_used == 2
+    account, is_wide = sources.account(path), "q1" in text
+    assert (account.n_used, dict(account.left_out)) == ((3, {"no score": 1}) if is_wide else (4, {}))
     assert account.n_unexplained == 0
-    wrong = sources.read(path, errors="wrong")
-    assert wrong.frame.filter(subject="a")["score"].to_list() == [1.0, 0.0]
-    assert "1 error counted as wrong" in wrong.notes[0]
+    wrong = sources.read(path, count="errored=wrong")
+    assert wrong.frame.filter(subject="a", outcome="errored")["reason"].str.to_lowercase().to_list() == ["error"]
+    assert wrong.counted.frame.filter(subject="a")["score"].to_list() == [1.0, 0.0]
 
 
 def test_rewards_below_zero_are_no_shares_with_mistakes(tmp_path):
@@ -889,7 +896,8 @@ def test_a_table_with_our_columns_is_read_as_it_stands_and_as_by_guessing(tmp_pa
         ("subject,task,score\na\u200b,q1,1\nb,q1,0\n", "blanks around fields removed"),
         ("subject,task,epoch,score\na,q1,0,1\na,q1,1,0\n", "in the order of epoch"),
         ("subject,task,score\na,q1,50%\na,q2,75%\n", "divided by 100"),
-        ("subject,task,score\na,q1,1\nb,q1,\n", "1 blank excluded"),
+        ("subject,task,score\na,q1,1\nb,q1,n/a\n", ""),
+        ("subject,task,score\na,q1,1\nb,q1,timeout\n", ""),
         ("subject,task,score,n\na,q1,0.5,10\nb,q1,0.25,4\n", "n_success"),
         ("subject,task,score,Release date\na,q1,1,2025-01-01\n", "Release date → date"),
     ],

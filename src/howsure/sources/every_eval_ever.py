@@ -28,7 +28,7 @@ from howsure.tables.frames import json_lines
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "SCHEMA_VERSION", "read", "recognise", "write"]
 
 ABOUT = "Every Eval Ever: aggregate JSON files as scores, instance-level jsonl files as attempts"
-OPTIONS = frozenset({"metric", "table", "strict", "errors", "better"})
+OPTIONS = frozenset({"metric", "table", "strict", "better"})
 LAYOUTS = {
     "an aggregate": frozenset({"schema_version", "evaluation_id", "model_info", "evaluation_results"}),
     "samples": frozenset({"schema_version", "evaluation_id", "model_id", "sample_id", "evaluation"}),
@@ -51,7 +51,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Samples as attempts, or aggregates as scores between each metric's lowest and highest value.
@@ -67,9 +66,7 @@ def read(
             )
         return _samples(path) if layout == "samples" else _aggregate(path, metric)
 
-    return as_table(
-        paths, load, divide_by=divide_by, progress=progress, table=table, strict=strict, errors=errors, better=better
-    )
+    return as_table(paths, load, divide_by=divide_by, progress=progress, table=table, strict=strict, better=better)
 
 
 def _aggregate(path: Path, wanted: str | None) -> Found:
@@ -127,6 +124,7 @@ def _samples(path: Path) -> Found:
             subject=text(sample.get("model_id")),
             task=ident and f"{name}/{ident}",
             score=number(result.get("score")),
+            reason=text(sample.get("error")) or "no score",
             domain=name,
             item_digest=text(sample.get("sample_hash")),
             seconds=None if latency is None else latency / 1000,

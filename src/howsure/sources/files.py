@@ -26,12 +26,12 @@ __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recogni
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
 _LEFT_OUT = (
-    "ended in an error (--errors wrong counts them as wrong)",
+    "an error in the place of a score",
     "of a row that sums up the others",
     "no score",
     "declared invalid",
 )
-OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "errors", "wanted"})
+OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ def read(
     mapping: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     better: str | None = None,
-    errors: str | None = None,
     wanted: str | None = None,
     kind: type[Table] | None = None,
 ) -> Table:
@@ -74,7 +73,7 @@ def read(
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
     file that `save_mapping` wrote; what is given beside it goes before it. `kind` takes the place of the table's class.
     """
-    options = {"rename": rename, "fill": fill, "decimal": decimal, "better": better, "errors": errors}
+    options = {"rename": rename, "fill": fill, "decimal": decimal, "better": better}
     asked = _Asked.of(paths, table=table, wanted=wanted, mapping=mapping, divide_by=divide_by, **options)
     copies = _copies([part.path for part in asked.parts if part.path])
     made = None if kind or asked.has_options else asked.as_they_stand()
@@ -127,7 +126,6 @@ class _Asked:
             "divide_by": saved.divide_by if given.get("divide_by", 1) == 1 else given["divide_by"],
             "decimal": given.get("decimal") or saved.decimal,
             "better": given.get("better") or saved.better,
-            "errors": given.get("errors"),
         }
         chosen, needed = (_named(name) for name in (table or saved.table, wanted))
         tables = [one for one in (chosen, needed) if one] or TABLES.values()

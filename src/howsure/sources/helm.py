@@ -18,7 +18,7 @@ from howsure.tables import Scores, Table
 __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
 
 ABOUT = "HELM run folders (run_spec.json with per_instance_stats.json or stats.json)"
-OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
+OPTIONS = frozenset({"metric", "strict", "better", "table"})
 FOLDER_FILES = frozenset(
     {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "per_instance_stats.json", "instances.json"}
 )
@@ -57,7 +57,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Every instance of every run as an attempt, scored by HELM's main metric or by `metric`."""
@@ -66,9 +65,7 @@ def read(
         has_instances = (path / "per_instance_stats.json").is_file() and table != "scores"
         return _instances(path, metric) if has_instances else _aggregates(path, metric)
 
-    return as_table(
-        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
-    )
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better, table=table)
 
 
 def _run(path: Path) -> tuple[str | None, str | None]:
@@ -103,6 +100,7 @@ def _instances(path: Path, wanted: str | None) -> Found:
             subject=model,
             task=ident and f"{domain}/{ident}",
             score=mean,
+            reason=f"no {metric}",
             domain=domain,
             item_digest=digests.get(ident or ""),
             seconds=stats.get("inference_runtime", (None, None))[0],

@@ -21,7 +21,7 @@ from howsure.tables.metrics import is_higher_better
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "read_frames", "recognise", "recognise_columns"]
 
 ABOUT = "Inspect's samples_df and evals_df (parquet, csv, or a live frame)"
-OPTIONS = frozenset({"scorer", "table", "strict", "errors", "better"})
+OPTIONS = frozenset({"scorer", "table", "strict", "better"})
 LAYOUTS = {
     "samples_df": frozenset({"sample_id", "eval_id", "id", "epoch"}),
     "evals_df": frozenset({"eval_id", "task_name", "model", "score_headline_value"}),
@@ -47,7 +47,6 @@ def read(
     scorer: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Samples as attempts, or evals as scores by their headline metric; samples that lack model and task take them from the evals."""
@@ -59,7 +58,6 @@ def read(
         scorer=scorer,
         table=table,
         strict=strict,
-        errors=errors,
         better=better,
     )
 
@@ -118,6 +116,9 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
             subject=model,
             task=f"{eval_name}/{text(row['id'])}",
             score=verdict(value),
+            reason=error
+            or text(row.get("limit"))
+            or (f"the score is {value}" if text(value) else f"no value in score_{name}"),
             domain=eval_name,
             seconds=seconds,
             tokens=number(_number(row.get("total_tokens"))),

@@ -20,7 +20,7 @@ from howsure.tables.frames import FAULTS
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "lighteval: results_*.json as scores, details_*.parquet as attempts"
-OPTIONS = frozenset({"metric", "table", "strict", "errors", "better"})
+OPTIONS = frozenset({"metric", "table", "strict", "better"})
 LAYOUTS = {"results": frozenset({"config_general", "results"})}
 
 _DETAILS = re.compile(r"details_(?P<task>.+?)(?:_(?P<stamp>\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?))?\.parquet")
@@ -44,7 +44,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Details as attempts, or results as scores; where both are given, the details are read."""
@@ -53,9 +52,7 @@ def read(
     def load(path: Path) -> Found:
         return _results(path, metric) if path.suffix == ".json" else _details(path, metric, results)
 
-    return as_table(
-        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
-    )
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better, table=table)
 
 
 def _results(path: Path, wanted: str | None) -> Found:
@@ -123,6 +120,7 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
             subject=model,
             task=f"{task}/{ident or place}",
             score=number(one.get(metric)),
+            reason=f"no {metric}",
             domain=task,
             date=day(named["stamp"]),
             source=path.name,

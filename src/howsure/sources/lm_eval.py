@@ -225,12 +225,15 @@ def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[
         told.append(f"{samples.eval_name}: excluded because lower is better: {', '.join(lower)}.")
     if samples.direction[metric] is None:
         told.append(f"{samples.eval_name}: {metric} is read as higher is better, which neither file nor name says.")
+    # the harness writes NaN where a metric has no value
+    score = pl.when(pl.col(metric).str.to_lowercase() != "nan").then(pl.col(metric))
     document = "doc_hash" if "doc_hash" in frame.columns else "doc_id"
     rows = frame.select(
         pl.lit(samples.model).alias("subject"),
         pl.lit("model").alias("kind"),
         (pl.lit(samples.eval_name + "/") + pl.col(document)).alias("task"),
-        pl.col(metric).alias("score"),
+        score.alias("score"),
+        pl.when(score.is_null()).then(pl.lit(f"no {metric}")).alias("reason"),
         pl.lit(samples.eval_name).alias("domain"),
         *([pl.col("doc_hash").alias("item_digest")] if document == "doc_hash" else []),
         *([pl.lit(samples.day).alias("date")] if samples.day else []),
@@ -253,4 +256,4 @@ def _one_filter(samples: _Samples, wanted: str | None) -> tuple[pl.DataFrame, li
 
 
 def _as_number(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
+    return text.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False).fill_nan(None)

@@ -17,8 +17,9 @@ from howsure.errors import InputError, OptionError, closest
 from howsure.tables import Attempts, Scores, Table
 from howsure.tables.columns import typed
 from howsure.tables.frames import Part
-from howsure.tables.known_words import ALIASES, ELO, ERRORED, INDEX, SCORE, TOTALS
+from howsure.tables.known_words import ALIASES, ELO, ENDED, INDEX, SCORE, TOTALS
 from howsure.tables.metrics import is_grade, is_higher_better, is_share
+from howsure.tables.outcomes import OUTCOMES
 from howsure.tables.table_choice import (
     EACH,
     ColumnValues,
@@ -69,7 +70,6 @@ def read_as(
     divide_by: float = 1,
     decimal: str | None = None,
     better: str | None = None,
-    errors: str | None = None,
     is_part: bool = False,
 ) -> Guess:
     """One input under our names, and what was assumed about it.
@@ -92,8 +92,6 @@ def read_as(
         The decimal mark, where values such as 1,234 leave it open.
     better : {"higher", "lower"}, optional
         Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
-    errors : {"drop", "wrong"}, optional
-        What becomes of attempts with a word for an error in the place of their score: they are left out, or count as 0.
     is_part : bool, default False
         Attempts keep their numbers, because only those of all inputs together run 1, 2, …
 
@@ -102,18 +100,16 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = Requested(
-        dict(rename or {}), dict(fill or {}), divide_by, decimal, better, at(part), errors=errors, is_part=is_part
-    )
+    asked = Requested(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
+    part, asked = tidied(part.parsed(is_tidied=True), asked)
     names = part.rows.collect_schema().names()
-    asked = _with_elo(part, names, asked)
+    asked = _with_elo(part, names, replace(asked, outcomes=_other_outcomes(part, names)))
     chosen, why = (table, "") if table else fitting_table(part, names, wanted, asked)
     refuse_unknown(part, chosen, names, asked)
     ours = assigned(chosen, names, asked)
-    return _Columns(part, chosen, ours, asked).guess(why, n_blank)
+    return _Columns(part, chosen, ours, asked).guess(why)
 
 
 def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
@@ -123,6 +119,15 @@ def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
         return asked
     others = profile(part, [name for name in names if name not in found])
     return asked if any(is_benchmark(one, asked) for one in others) else replace(asked, rename={"score": found[0]})
+
+
+def _other_outcomes(part: Part, names: Sequence[str]) -> str:
+    """A column that is called outcome, but has other words than ours, such as pass and fail; nothing where there is none."""
+    found = [name for name in names if plain_name(name) == "outcome"]
+    if len(found) != 1:
+        return ""
+    is_other = ~text_of(found[0]).is_in(OUTCOMES)
+    return found[0] if part.collect(part.rows.select(is_other.any())).item() else ""
 
 
 class _Columns:
@@ -137,9 +142,9 @@ class _Columns:
         self._divide_by = asked.divide_by
         self._n_blank = self._n_total = self._n_errored = 0
 
-    def guess(self, why: str, n_blank: int) -> Guess:
-        """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
-        self._tell_blanks(n_blank)
+    def guess(self, why: str) -> Guess:
+        """The rows under our names; `why` says why they are this table."""
+        self._tell_blanks(self._part.n_blank)
         if self._table is Attempts and self._part.path and lacks_subject({*self._ours, *self._fill}):
             self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
             self._told.append(f"subject = {self._fill['subject']}, the name of the file")
@@ -294,13 +299,22 @@ class _Columns:
             melted = rows.select("#row", *kept, *own).unpivot(
                 on=own, index=["#row", *kept], variable_name="#name", value_name="#score"
             )
-            long.append(melted.with_columns(pl.col("#name").cast(order), number.alias("#score") / divide_by))
-        held = self._part.collect(pl.concat(long).drop_nulls("#score").sort("#row", "#name"))
+            long.append(
+                melted.with_columns(
+                    pl.col("#name").cast(order), number.alias("#score") / divide_by, *_endings("#score")
+                )
+            )
+        is_there = pl.col("#score").is_not_null()
+        if self._table is Attempts:  # a cell with a word for an error was an attempt; an empty one most often was none
+            is_there |= pl.col("#outcome").is_not_null()
+        held = self._part.collect(pl.concat(long, how="diagonal").filter(is_there).sort("#row", "#name"))
         held = held.with_columns(pl.col("#name").cast(pl.String))
         held = self._without_totals(held, one)
         self._hold(held.drop(numbers))
         shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
+        if self._table is Attempts and held["#outcome"].count():
+            self._ours |= {"outcome": "#outcome", "reason": "#reason"}
         self._mapping[other] = EACH
         self._told.append(f"columns {shown} → {other}, with their values as score")
         if percents and self._asked.divide_by == 1:
@@ -349,14 +363,19 @@ class _Columns:
             )
 
     def _convert_score(self, values: ColumnValues) -> None:
-        """Write the scores as numbers on their scale, and leave out blanks."""
+        """Write the scores as numbers on their scale. A row without a score is an attempt without one, but no published score."""
         if values.other and values.dtype != pl.String:  # the table's own check names the lines
             return
         number, divide_by = self._number(values)
         theirs = self._ours["score"]
+        lacking = values.missing + values.errored
+        if lacking == values.n and not self._asked.is_part:
+            raise InputError(f"{at(self._part)}none of the {values.n:,} rows has a score.")
+        if self._table is Attempts and lacking:
+            self._add_endings(theirs)
         if values.other:  # what is understood becomes a number, so that the table's check names the others alone
             understood = (number / divide_by).cast(pl.String)
-            is_said = text_of(theirs).is_not_null() & ~text_of(theirs).is_in(ERRORED)
+            is_said = text_of(theirs).is_not_null() & ~text_of(theirs).is_in(list(ENDED))
             text = pl.when(is_said).then(pl.col(theirs))
             self._part = replace(
                 self._part, rows=self._part.rows.with_columns(understood.fill_null(text).alias(theirs))
@@ -365,7 +384,7 @@ class _Columns:
             rows = self._part.rows.with_columns((number / divide_by).alias(theirs), *self._scaled(divide_by))
             self._part = replace(self._part, rows=rows, is_parsed=True)
         self._divide_by = divide_by
-        if values.missing or values.errored:
+        if lacking and self._table is not Attempts:
             rows = self._part.rows.with_row_index("#row").filter(pl.col(theirs).is_not_null())
             self._hold(self._part.collect(rows))
             self._tell_blanks(values.missing)
@@ -378,6 +397,17 @@ class _Columns:
         if values.comma:
             self._told.append("commas for thousands" if self._asked.decimal == "." else "decimal commas")
         self._direction(values, divide_by)
+
+    def _add_endings(self, theirs: str) -> None:
+        """What became of the rows without a score, as far as the score or a reason says it."""
+        said = [self._ours[name] for name in ("outcome", "reason") if name in self._ours]
+        of_score, of_reason = _endings(theirs), [one for name in said[-1:] for one in _endings(name)[:1]]
+        known = {name: [pl.col(self._ours[name])] if name in self._ours else [] for name in ("outcome", "reason")}
+        outcome = pl.coalesce(*known["outcome"], of_score[0], *of_reason)
+        reason = pl.coalesce(*known["reason"], of_score[1])
+        rows = self._part.rows.with_columns(outcome.alias("#outcome"), reason.alias("#reason"))
+        self._part = replace(self._part, rows=rows, is_parsed=True)
+        self._ours |= {"outcome": "#outcome", "reason": "#reason"}
 
     def _scaled(self, divide_by: float) -> list[pl.Expr]:
         """The other columns that are on the scale of the scores, such as standard errors."""
@@ -433,14 +463,7 @@ class _Columns:
         return self._parsed(values, divide_by), divide_by
 
     def _parsed(self, values: ColumnValues, divide_by: float) -> pl.Expr:
-        number = parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
-        if not self._counts_errors or values.dtype != pl.String:
-            return number
-        return pl.when(text_of(values.name).is_in(ERRORED)).then(0.0).otherwise(number)
-
-    @property
-    def _counts_errors(self) -> bool:
-        return self._asked.errors == "wrong" and self._table is Attempts
+        return parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
 
     def _divisor(self, values: ColumnValues) -> float:
         """What the numbers of a column are to be divided by; a column that can be read in two ways is refused."""
@@ -589,14 +612,19 @@ class _Columns:
             self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")
 
     def _tell_errors(self, n: int) -> None:
-        if n and self._counts_errors:
-            self._told.append(f"{n:,} error{'s' if n > 1 else ''} counted as wrong")
-        elif n:
+        """Errors in the place of published scores; attempts that ended so are kept."""
+        if n and self._table is not Attempts:
             self._n_errored += n
-            hint = " (--errors wrong counts them as wrong)" if self._table is Attempts else ""
-            self._told.append(f"{n:,} error{'s' if n > 1 else ''} excluded{hint}")
+            self._told.append(f"{n:,} error{'s' if n > 1 else ''} excluded")
 
     def _tell_blanks(self, n: int) -> None:
         self._n_blank += n
         if n:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} excluded")
+
+
+def _endings(theirs: str) -> list[pl.Expr]:
+    """``#outcome`` and ``#reason`` where a column has a word for an error or a refusal."""
+    outcome = text_of(theirs).replace_strict(ENDED, default=None, return_dtype=pl.String)
+    text = pl.col(theirs).cast(pl.String).str.strip_chars()
+    return [outcome.alias("#outcome"), pl.when(outcome.is_not_null()).then(text).alias("#reason")]

@@ -12,7 +12,7 @@ __all__ = [
     "BENCHMARK",
     "COUNTED",
     "ELO",
-    "ERRORED",
+    "ENDED",
     "FAILURES",
     "FILLERS",
     "INDEX",
@@ -81,6 +81,7 @@ ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "date": ("timestamp", "created", "created_at", "release_date"),
         "tokens": ("total_tokens", "n_tokens"),
         "cost": ("cost_usd", "usd", "price"),
+        "error": ("error_message", "exception"),
         "log": ("log_file",),
     },
     Scores: {
@@ -193,26 +194,18 @@ _NO = (
     *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
     *("✖", "🔴", "👎", "🚫"),
     *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
-    # what the model did itself, or did not do in time, is no right answer
-    *("refused", "refusal", "declined", "abstained", "not attempted", "not_attempted", "no answer"),
-    *("timeout", "timed out", "timed_out"),
+    *("abstained", "not attempted", "not_attempted", "no answer"),  # graders' words for no right answer
 )
 WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}
 WORDS |= dict.fromkeys(
     ("partial", "partially correct", "partly correct", "partially_correct", "teilweise richtig"), 0.5
 )
-ERRORED = (
-    "error",
+ENDED = dict.fromkeys(
+    (
+        *("error", "errored", "err", "exception", "crash", "crashed", "api error", "api_error", "server error"),
+        *("timeout", "timed out", "timed_out", "fehler", "erreur"),
+    ),
     "errored",
-    "err",
-    "exception",
-    "crash",
-    "crashed",
-    "api error",
-    "api_error",
-    "server error",
-    "fehler",
-    "erreur",
-)
-"""What ended an attempt without a verdict, beside verdicts."""
+) | dict.fromkeys(("refused", "refusal", "declined", "content filter", "content_filter"), "refused")
+"""What stands in the place of a verdict where an attempt has none, and what became of the attempt."""
 COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes

@@ -60,13 +60,14 @@ class Requested:
     decimal: str | None
     better: str | None
     at: str
-    errors: str | None = None
+    outcomes: str = ""
+    """A column that is called outcome and has other words than ours."""
     has_fractions: bool = False
     is_part: bool = False
 
 
-def tidied(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
-    """The same table with one variable per column and nothing beside its data, and the number of blanks that were left out.
+def tidied(part: Part, asked: Requested) -> tuple[Part, Requested]:
+    """The same table with one variable per column and nothing beside its data.
 
     What was done is added to the part's ``says``, and to `asked` where a column that the user named has another name now.
     """
@@ -241,7 +242,7 @@ def _with_total_of_failures(part: Part, names: Sequence[str]) -> Part:
 def _melted(
     part: Part, columns: Sequence[str], name: str, value: str, says: str, label: Callable[[str], Any] = str
 ) -> Part:
-    """One row per value of the columns, whose names, or labels, and values become two columns."""
+    """One row per value of the columns, whose names, or labels, and values become two columns; an empty cell is none."""
     kept = [one for one in part.rows.collect_schema().names() if one not in columns]
     long = part.rows.with_row_index("#row").unpivot(
         on=columns, index=["#row", *kept], variable_name=name, value_name=value
@@ -250,16 +251,18 @@ def _melted(
     held = part.collect(long.sort("#row", order)).with_columns(
         pl.col(name).replace_strict({one: str(label(one)) for one in columns}, return_dtype=pl.String)
     )
+    n_cells, held = len(held), held.filter(text_of(value).is_not_null())
     numbers = held["#row"] if part.numbers is None else part.numbers.gather(held["#row"])
-    return replace(part, rows=held.drop("#row").lazy(), numbers=numbers, is_parsed=True, says=(*part.says, says))
+    told: dict[str, Any] = {"says": (*part.says, says), "n_blank": part.n_blank + n_cells - len(held)}
+    return replace(part, rows=held.drop("#row").lazy(), numbers=numbers, is_parsed=True, **told)
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
 
 
-def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
-    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
+def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested]:
+    """Cells such as 7/10 as a share and n. Blanks among them are left out, unless each row is an item.
 
     One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
     item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
@@ -279,7 +282,7 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
         if schema[name] == pl.String and (name in asked.rename.values() or plain_name(name) not in other)
     ]
     if not texts:
-        return part, asked, 0
+        return part, asked
 
     def number(name: str, place: int) -> pl.Expr:
         return text_of(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
@@ -295,7 +298,7 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
     plain = {plain_name(name) for name in names}
     rows = part.rows.with_row_index("#row")
     if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
-        return part, asked, 0
+        return part, asked
     told = f"{found[0]}: "
     if len(found) > 1:
         across = "benchmark" if plain & {*MODEL} else "model"
@@ -307,15 +310,12 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
     held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
     filled = held.drop_nulls("#share")
     if not len(filled):
-        return part, asked, 0
-    is_grade = (
-        len(found) == 1
-        and filled["#n"].n_unique() == 1
-        and plain & {*ITEM, *WEAK["task"], "task"}
-        and plain_name(theirs) not in {*COUNTED, *SUCCESSES}
-    )
+        return part, asked
+    is_of_items = len(found) == 1 and bool(plain & {*ITEM, *WEAK["task"], "task"})
+    is_grade = is_of_items and filled["#n"].n_unique() == 1 and plain_name(theirs) not in {*COUNTED, *SUCCESSES}
     total = int(filled["#n"][0])
     share = round(float(filled["#share"][0]) * total)
+    filled = held if is_of_items else filled
     if is_grade or "n" in plain:
         told += f"{share}/{total} read as {share / total:.4g}" + (
             ", one score (a column n_success makes it a count)" if is_grade else ""
@@ -331,9 +331,10 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
         numbers=numbers,
         is_parsed=True,
         says=(*part.says, told),
+        n_blank=part.n_blank + len(held) - len(filled),
     )
     renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
-    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
+    return part, replace(asked, rename=renamed, has_fractions=True)
 
 
 def text_of(name: str) -> pl.Expr:
