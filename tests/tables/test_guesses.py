@@ -283,6 +283,13 @@ def test_frames_go_the_same_way(tmp_path):
     assert compare(pd.DataFrame(frame.to_dicts())).pairs[0].difference.value == 0.5
 
 
+def test_a_wide_table_has_no_columns_of_ours_that_nobody_gave(tmp_path):
+    (tmp_path / "x.csv").write_text("model,q1,q2\na,1,\nb,0,1\n")
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert set(table.frame.columns) == {"subject", "kind", "task", "attempt", "score"}
+    assert len(table.notes) == 1
+
+
 def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
     text = "model,release_date,GSM8K,MMLU,avg\nann,2024-05-13,92.1,88.7,90.4\nbob,2024-03-04,95.0,-,95\n"
     (tmp_path / "x.csv").write_text(text)

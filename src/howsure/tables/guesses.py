@@ -310,10 +310,11 @@ class _Columns:
         held = self._part.collect(pl.concat(long, how="diagonal").filter(is_there).sort("#row", "#name"))
         held = held.with_columns(pl.col("#name").cast(pl.String))
         held = self._without_totals(held, one)
-        self._hold(held.drop(numbers))
+        has_endings = self._table is Attempts and held["#outcome"].count() > 0
+        self._hold(held.drop(*numbers, *([] if has_endings else ["#outcome", "#reason"])))
         shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
-        if self._table is Attempts and held["#outcome"].count():
+        if has_endings:
             self._ours |= {"outcome": "#outcome", "reason": "#reason"}
         self._mapping[other] = EACH
         self._told.append(f"columns {shown} → {other}, with their values as score")
