@@ -275,7 +275,7 @@ def test_scales_directions_and_unknown_levels_are_what_the_file_says(tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(held))
     made = sources.account(tmp_path / "x.json")
     assert (made.n_read, made.n_used) == (5, 2)
-    unknown = "lower is better, and the file does not say what the highest value is"
+    unknown = "lower is better, and nothing says what the highest value is"
     assert made.left_out == {unknown: 1, "unknown level": 1, "no score": 1}
     assert sources.read(tmp_path / "x.json").frame["score"].to_list() == [0.625, 0.97]
     assert "b: scores from 0 to 100 are read as 1 to 0, as lower is better." in made.notes

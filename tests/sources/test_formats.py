@@ -180,7 +180,7 @@ def test_results_and_details_of_one_run_are_read_once(files):
     assert made.left_out == {
         "scores, where attempts are read (--table scores reads them)": 1,
         "an average over tasks": 2,
-        "lower is better": 1,
+        "lower is better, and nothing says what the highest value is": 1,
     }
     assert isinstance(sources.read(folder, table="scores"), Scores)
 
@@ -501,3 +501,64 @@ def test_the_documented_table_is_what_the_command_prints(files, outcomes):
     printed = [formats.line(file, outcomes.get(name)) for name, file in files.items()]
     assert len(printed) > 30
     assert [line for line in printed if line not in documented] == []
+
+
+# which scores are better
+
+
+def deepeval_run(folder):
+    cases = [
+        {"name": f"c{i}", "metricsData": [{"name": "Hallucination", "score": x}]} for i, x in enumerate((0.0, 0.5))
+    ]
+    (folder / "run.json").write_text(
+        json.dumps({"testCases": cases, "metricsScores": [], "hyperparameters": {"model": "m"}})
+    )
+    return {}
+
+
+def openai_run(folder):
+    spec = {"spec": {"completion_fns": ["m"], "eval_name": "asr.v0", "base_eval": "asr"}}
+    events = [
+        {"run_id": "r", "event_id": n, "sample_id": f"s{n}", "type": "metrics", "data": {"wer": x}}
+        for n, x in enumerate((0.0, 1.5))
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (spec, *events)))
+    return {}
+
+
+def lighteval_run(folder):
+    frame = pl.DataFrame(
+        {"metric": [{"em": 1.0, "wer": 0.0}, {"em": 0.0, "wer": 1.5}], "doc": [{"id": "a"}, {"id": "b"}]}
+    )
+    frame.write_parquet(folder / "details_asr_2026-01-01T00-00-00.0.parquet")
+    return {"metric": "wer"}
+
+
+def helm_run(folder):
+    run = folder / "run"
+    run.mkdir()
+    (run / "run_spec.json").write_text(json.dumps({"name": "talk:model=m", "adapter_spec": {"model": "m"}}))
+    stats = [
+        {"instance_id": f"i{n}", "stats": [{"name": {"name": "toxic_frac"}, "mean": x, "count": 1}]}
+        for n, x in enumerate((0.0, 0.5))
+    ]
+    (run / "per_instance_stats.json").write_text(json.dumps(stats))
+    return {"metric": "toxic_frac"}
+
+
+@pytest.mark.parametrize("make", [deepeval_run, openai_run, lighteval_run, helm_run])
+def test_a_metric_of_which_lower_values_are_better_is_read_so(tmp_path, make):
+    options = make(tmp_path)
+    table = sources.read(tmp_path, **options)
+    assert set(table.frame["better"]) == {"lower"}
+    assert sorted(table.frame["score"])[0] == 0
+    is_free = max(table.frame["score"]) > 1
+    assert ("free" in table.frame["scale"].to_list() if "scale" in table.frame.columns else False) == is_free
+    assert sources.account(tmp_path, **options).n_unexplained == 0
+
+
+def test_an_unknown_metric_of_lighteval_is_not_another_one(tmp_path):
+    lighteval_run(tmp_path)
+    with pytest.raises(OptionError, match="No metric in .* called 'wher'"):
+        sources.read(tmp_path, metric="wher")
+    assert sources.read(tmp_path).frame["score"].to_list() == [1, 0]  # higher is better first

@@ -19,9 +19,10 @@ from howsure.safe_io import count_json_values, read_bytes
 from howsure.sources import Progress
 from howsure.sources._reading import leave_out, read_each, saw
 from howsure.tables import TABLES, Attempts, Scores, Table, Votes
-from howsure.tables.metrics import is_higher_better
+from howsure.tables.metrics import better_by_name
 
 __all__ = [
+    "LOWER",
     "Found",
     "as_table",
     "content_digest",
@@ -34,6 +35,8 @@ __all__ = [
     "verdict",
 ]
 
+LOWER = "lower is better, and nothing says what the highest value is"
+"""Why an aggregate is no score."""
 _MOST_VALUES = 60_000_000  # of JSON, each of which may take 80 bytes in memory
 _LARGEST = 4 * 2**30
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
@@ -199,8 +202,7 @@ def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> t
         for row in rows
         if row["score"] is not None and not 0 <= row["score"] / divide_by <= 1
     }
-    known = {True: "higher", False: "lower", None: None}
-    direction = {name: better or said or known[is_higher_better(str(name))] for name, said in free.items()}
+    direction = {name: better or said or better_by_name(str(name)) for name, said in free.items()}
     shares = {row.get("domain"): better or row.get("better") for row in rows if row.get("domain") not in free}
     lower = sorted(str(name) for name, said in shares.items() if said == "lower")
     if not free and not lower:

@@ -10,6 +10,7 @@ from howsure.sources import Progress
 from howsure.sources._reading import head, keys
 from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.tables import Table
+from howsure.tables.metrics import better_by_name
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
@@ -76,6 +77,7 @@ def _load(path: Path, wanted: str | None) -> Found:
                 score=None if error else score,
                 reason=text(inner(one).get("reason")),
                 domain=name,
+                better=better_by_name(name or ""),
                 item_digest=_digest(case),
                 seconds=number(inner(case).get("runDuration")),
                 cost=number(inner(one).get("evaluationCost")),

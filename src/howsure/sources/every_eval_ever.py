@@ -22,7 +22,7 @@ from howsure.errors import InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._reading import fitting
-from howsure.sources._records import Found, as_table, inner, items, load_json, number, text
+from howsure.sources._records import LOWER, Found, as_table, inner, items, load_json, number, text
 from howsure.tables import Attempts, Scores, Table
 from howsure.tables.frames import json_lines
 from howsure.tables.outcomes import MISSING, OWN_FAILURES
@@ -111,7 +111,7 @@ def _add_score(found: Found, held: Any, result: dict[str, Any], model: str | Non
         return
     is_lower = bool(config.get("lower_is_better"))
     if is_lower and (high is None or high <= low):
-        found.left_out["lower is better, and the file does not say what the highest value is"] += 1
+        found.left_out[LOWER] += 1
         return
     if score is not None and high is not None and high > low and ((low, high) != (0.0, 1.0) or is_lower):
         score, se = (score - low) / (high - low), None if se is None else se / (high - low)

@@ -29,6 +29,7 @@ _LEFT_OUT = (
     "an error in the place of a score",
     "of a row that sums up the others",
     "no score",
+    "lower is better",
     "declared invalid",
 )
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
@@ -77,7 +78,7 @@ def read(
     asked = _Asked.of(paths, table=table, wanted=wanted, mapping=mapping, divide_by=divide_by, **options)
     copies = _copies([part.path for part in asked.parts if part.path])
     made = None if kind or asked.has_options else asked.as_they_stand()
-    parts, n_left_out = asked.parts, [0, 0, 0]
+    parts, n_left_out = asked.parts, [0, 0, 0, 0]
     if made:
         made.notes = (*made.notes, *copies)
     else:
@@ -90,7 +91,10 @@ def read(
         guesses = guesses if kind else _numbered_together(guesses)
         parts = tuple(one.part for one in guesses)
         made = (kind or guesses[0].table)(parts, notes=[*(f"{text}." for text in says), *copies])
-        n_left_out = [sum(n) for n in zip(*((one.n_errored, one.n_total, one.n_blank) for one in guesses), strict=True)]
+        n_left_out = [
+            sum(n)
+            for n in zip(*((one.n_errored, one.n_total, one.n_blank, one.n_lower) for one in guesses), strict=True)
+        ]
     n_invalid = sum(part.rows.select(pl.len()).collect().item() for part in parts) - len(made)
     saw(len(made) + n_invalid + sum(n_left_out))
     for why, n in zip(_LEFT_OUT, (*n_left_out, n_invalid), strict=True):

@@ -17,6 +17,7 @@ from howsure.sources import Progress
 from howsure.sources._reading import fitting, head, json_outline
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
+from howsure.tables.metrics import better_by_name
 from howsure.tables.outcomes import MISSING
 
 __all__ = ["ABOUT", "HARNESS", "LAYOUTS", "OPTIONS", "read", "recognise"]
@@ -113,7 +114,7 @@ def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
         kind="model" if model else "baseline",
         task=name,
         score=number(reward),
-        better="higher",
+        better=(metric and better_by_name(metric)) or "higher",
         domain=domain,
         seconds=_seconds(inner(held, "agent_execution")) or _seconds(held),
         tokens=_sum(*(one.get(f"n_{side}_tokens") for one in spent for side in ("input", "output"))),

@@ -11,9 +11,9 @@ from typing import Any
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._lm_eval_results import is_higher_better
-from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
+from howsure.sources._records import LOWER, Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
+from howsure.tables.metrics import better_by_name, is_higher_better
 
 __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
 
@@ -101,6 +101,7 @@ def _instances(path: Path, wanted: str | None) -> Found:
             task=ident and f"{domain}/{ident}",
             score=mean,
             reason=f"no {metric}",
+            better=None if metric in _MAIN else better_by_name(metric),
             domain=domain,
             item_digest=digests.get(ident or ""),
             seconds=stats.get("inference_runtime", (None, None))[0],
@@ -126,6 +127,9 @@ def _aggregates(path: Path, wanted: str | None) -> Found:
         if told.get("name") != metric:
             found.left_out[f"another measure than {metric}"] += 1
             continue
+        if metric not in _MAIN and is_higher_better(metric) is False:
+            found.left_out[LOWER] += 1
+            continue
         several = names.count(metric) > 1 and told.get("split")
         found.add(
             model=model,
@@ -138,7 +142,7 @@ def _aggregates(path: Path, wanted: str | None) -> Found:
 
 def _metric(path: Path, wanted: str | None, measures: Sequence[str], found: Found) -> str:
     there = dict.fromkeys(measures)
-    scores = [name for name in there if is_higher_better(name, None, "") or name in _MAIN]
+    scores = [name for name in there if is_higher_better(name) or name in _MAIN]
     if wanted:
         if wanted not in there:
             raise OptionError.unknown(f"metric in {path}", wanted, scores or there)

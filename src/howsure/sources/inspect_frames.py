@@ -16,7 +16,7 @@ from howsure.sources._reading import keys
 from howsure.sources._records import Found, as_table, content_digest, day, number, text, verdict
 from howsure.tables import Scores, Table
 from howsure.tables.frames import format_of, parts_of
-from howsure.tables.metrics import is_higher_better
+from howsure.tables.metrics import better_by_name
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "read_frames", "recognise", "recognise_columns"]
 
@@ -104,8 +104,7 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
         raise OptionError.unknown(f"scorer in {path}", name, scorers)
     if not wanted and len(scorers) > 1:
         found.notes.append(f"{path.name}: scored by {name}; --scorer chooses among {', '.join(scorers)}.")
-    is_higher = is_higher_better(f"{name}.{key}")
-    direction = {} if is_higher is None else {"better": "higher" if is_higher else "lower"}
+    better = better_by_name(f"{name}.{key}")
     for row in frame.rows(named=True):
         known = evals.get(row["eval_id"], {})
         model, task = (text(row.get(one)) or text(known.get(one)) for one in ("model", "task_name"))
@@ -127,7 +126,7 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
             date=day(row.get("created")),
             item_digest=content_digest(row["input"], row.get("target")) if row.get("input") else None,
             source=path.name,
-            **direction,
+            better=better,
         )
     if not found.rows and found.left_out["no subject"]:
         raise InputError(

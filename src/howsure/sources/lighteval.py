@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
 from howsure.sources._lm_eval_results import is_higher_better, unsanitised
 from howsure.sources._reading import fitting, keys
-from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
+from howsure.sources._records import LOWER, Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
 from howsure.tables.frames import FAULTS
 
@@ -72,7 +72,7 @@ def _results(path: Path, wanted: str | None) -> Found:
             elif wanted and name != wanted:
                 found.left_out[f"another metric than {wanted}"] += 1
             elif _is_higher(held, task, name) is False:
-                found.left_out["lower is better"] += 1
+                found.left_out[LOWER] += 1
             else:
                 benchmark = f"{task} ({name})" if several and not wanted else task
                 score = number(value)
@@ -107,12 +107,11 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
     found = Found(path)
     column = _metric_column(frame.columns) or ""
     scored = [one if isinstance(one, dict) else {} for one in frame[column].to_list()]
-    metrics = [
-        name
-        for name in dict.fromkeys(name for one in scored for name in one)
-        if _is_higher(held, named["task"], name) is not False
-    ]
-    metric = wanted if wanted in metrics else next(iter(metrics), None)
+    direction = {name: _is_higher(held, task, name) for one in scored for name in one}
+    metrics = sorted(direction, key=lambda name: direction[name] is False)  # those of which higher is better first
+    metric = wanted or next(iter(metrics), None)
+    if wanted and wanted not in direction:
+        raise OptionError.unknown(f"metric in {path}", wanted, metrics)
     if others := [name for name in metrics if name != metric]:
         found.notes.append(f"{task}: scored by {metric}; --metric chooses among {', '.join(others)}.")
     for place, (one, ident) in enumerate(zip(scored, _ids(frame), strict=True)):
@@ -121,6 +120,7 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
             task=f"{task}/{ident or place}",
             score=number(one.get(metric)),
             reason=f"no {metric}",
+            better={True: "higher", False: "lower"}.get(direction.get(metric)),  # type: ignore[arg-type]
             domain=task,
             date=day(named["stamp"]),
             source=path.name,

@@ -23,6 +23,7 @@ from howsure.sources._reading import head, keys, leave_out, number_attempts, rea
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Attempts, Table
 from howsure.tables.frames import Part, format_of, json_lines
+from howsure.tables.metrics import is_higher_better
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
@@ -83,7 +84,7 @@ def read(
         leave_out("an event with another metric", len(log.events) - n_used - n_events)
     if metric and not any(metric in log.metrics for log in logs):
         raise OptionError.unknown("metric", metric, dict.fromkeys(name for log in logs for name in log.metrics))
-    parts = [_part(log, metric or log.default) for log in logs if log.samples]
+    parts = [_part(log, metric or log.default, divide_by) for log in logs if log.samples]
     if not any(log.scores(metric or log.default) for log in logs):
         raise InputError(f"{paths[0]}: no event carries a score (match or metrics); nothing can be read from it.")
     return Attempts(number_attempts(parts), divide_by=divide_by, notes=[*skipped, *_notes(logs, metric)])
@@ -219,11 +220,13 @@ def _take_event(log: _Log, row: int, event: dict[str, Any]) -> None:
         log.metrics |= {name: None for name, value in event["data"].items() if isinstance(value, int | float)}
 
 
-def _part(log: _Log, metric: str) -> Part:
+def _part(log: _Log, metric: str, divide_by: float) -> Part:
     known = [(row, event, score, None) for row, event, score in log.scores(metric)]
     found = sorted(
         [*known, *((one.row, one.event, None, one.error) for one in log.unscored(metric))], key=itemgetter(0)
     )
+    numbers = [score for _, _, score, _ in found if isinstance(score, int | float)]
+    is_beyond = divide_by == 1 and any(not 0 <= one <= 1 for one in numbers)
     rows = pl.DataFrame(
         {
             "task": [f"{log.eval_name}/{event.get('sample_id')}" for _, event, _, _ in found],
@@ -237,6 +240,8 @@ def _part(log: _Log, metric: str) -> Part:
         schema=dict.fromkeys(("task", "score", "error", "reason", "date"), pl.String),
     )
     constant = {"subject": log.subject, "kind": "model", "domain": log.base, "source": log.path.name}
+    if is_higher_better(metric) is False:
+        constant |= {"better": "lower"} | ({"scale": "free"} if is_beyond else {})
     filled = rows.with_columns(pl.lit(value).alias(name) for name, value in constant.items())
     return Part(filled.lazy(), log.path, "jsonl", pl.Series([row for row, *_ in found]))
 

@@ -11,6 +11,7 @@ from howsure.sources import Progress
 from howsure.sources._reading import head, json_outline
 from howsure.sources._records import Found, as_table, content_digest, day, inner, items, load_json, number, text
 from howsure.tables import Table
+from howsure.tables.metrics import better_by_name
 
 __all__ = ["ABOUT", "HARNESS", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
@@ -69,6 +70,7 @@ def _load(path: Path, metric: str | None) -> Found:
             task=f"{name}/{_test(one)}",
             score=None if error else _score(one, metric),
             domain=name,
+            better=better_by_name(metric) if metric else None,
             item_digest=_digest(one),
             seconds=None if latency is None else latency / 1000,
             cost=number(one.get("cost")),
