@@ -923,3 +923,112 @@ def test_files_that_need_mending_are_mended_also_under_our_names(tmp_path, subje
     assert ends.frame["score"].to_list() == [1, 0]
     assert "empty fields at the ends of lines excluded" in " ".join(ends.notes)
     assert sources.read(tmp_path / "quote.csv").frame["task"].to_list() == ['5" pipe', "t"]
+
+
+@pytest.mark.parametrize(
+    ("held", "path"),
+    [
+        ({"metadata": {"model": "m"}}, "metadata.model"),
+        ({"config": {"model": "m", "judge": {"model": "j"}}}, "config.model"),
+        ({"meta": {"run": {"model_name": "m"}}, "judge": {"model": "j"}}, "meta.run.model_name"),
+        ({"config": {"model": {"name": "m", "temperature": 0}}}, "config.model.name"),
+        ({"model": {"name": "m"}}, "model.name"),
+    ],
+)
+@pytest.mark.parametrize("form", ["jsonl", "json", "frame"])
+def test_a_nested_name_of_the_model_is_the_subject(tmp_path, held, path, form):
+    if form == "frame" and path == "model.name":
+        pytest.skip("objects in a column of models are those of JSON")
+    rows = [
+        {"id": f"q{i}", "score": i % 2} | json.loads(json.dumps(held).replace('"m"', f'"m{i // 2}"')) for i in range(4)
+    ]
+    if form == "frame":
+        table = Attempts.of(pl.DataFrame(rows))
+    else:
+        text = json.dumps(rows) if form == "json" else "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"x.{form}").write_text(text)
+        table = sources.read(tmp_path / f"x.{form}")
+    assert table.frame.select("subject", "task").rows() == [(f"m{i // 2}", f"q{i}") for i in range(4)]
+    assert path in table.notes[0]
+
+
+def test_two_nested_models_and_several_nested_scores_are_asked_for(tmp_path):
+    rows = [{"id": i, "score": 1, "config": {"model": "a"}, "request": {"model": "b"}} for i in range(2)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"config\.model and request\.model name different models\."):
+        sources.read(tmp_path / "x.jsonl")
+    table = sources.read(tmp_path / "x.jsonl", rename={"subject": "request.model"})
+    assert table.frame["subject"].to_list() == ["b", "b"]
+    rows = [{"model": "a", "id": i, "scores": {"Factuality": 0.5, "Style": i}} for i in range(2)]
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"scores has several scores: Factuality, Style\."):
+        sources.read(tmp_path / "y.jsonl")
+    table = sources.read(tmp_path / "y.jsonl", rename={"score": "scores.Style"})
+    assert table.frame["score"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("total", ["TOTAL", "Average", "Overall", "Σ", "mean"])
+@pytest.mark.parametrize("header", ["subject,task,score", "model,item,correct", "model;benchmark;accuracy"])
+def test_a_total_of_each_model_in_a_long_table_is_no_item(tmp_path, total, header):
+    rows = [f"{m},q{i},{x}" for m, own in RIGHT.items() for i, x in enumerate(own)]
+    rows += [f"{m},{total},{sum(own) / len(own)}" for m, own in RIGHT.items()]
+    mark = ";" if ";" in header else ","
+    (tmp_path / "x.csv").write_text("\n".join([header, *(row.replace(",", mark) for row in rows)]))
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert dict(table.frame.group_by("subject").agg(pl.mean("score")).rows()) == pytest.approx(MEANS)
+    assert "2 rows that sum up the others excluded" in table.notes[0]
+    account = sources.account(tmp_path / "x.csv")
+    assert (account.n_read, account.n_left_out, account.n_unexplained) == (10, 2, 0)
+
+
+def test_an_item_that_is_called_sum_or_mean_is_an_item(tmp_path):
+    (tmp_path / "x.csv").write_text("subject,task,score\na,sum,1\na,mean,0\na,sort,1\nb,sum,0\nb,mean,0\nb,sort,1\n")
+    assert len(sources.read(tmp_path / "x.csv")) == 6
+    (tmp_path / "y.csv").write_text("model,item,score\na,overall,1\nb,overall,0\n")  # nothing that it could sum up
+    assert len(sources.read(tmp_path / "y.csv", wanted="attempts")) == 2
+
+
+LOWER = [
+    "wer",
+    "CER",
+    "word_error_rate",
+    "TER",
+    "perplexity",
+    "rmse",
+    "MAE",
+    "mse",
+    "loss",
+    "latency_s",
+    "brier",
+    "ECE",
+    "FID",
+]
+
+
+@pytest.mark.parametrize("name", [*LOWER, "toxicity"])
+def test_a_measure_of_errors_is_lower_is_better_within_and_beyond_one(tmp_path, name):
+    for values, scale in (((0.2, 0.9), None), ((0.4, 1.3), "free"), ((7.5, 30.0), "free")):
+        if scale and name in ("toxicity", "ECE"):
+            continue
+        (tmp_path / "x.csv").write_text(f"model,item,{name}\na,q,{values[0]}\nb,q,{values[1]}\n")
+        frame = sources.read(tmp_path / "x.csv", wanted="attempts").frame
+        assert frame.select("score", "better").rows() == [(value, "lower") for value in values]
+        assert (frame["scale"].to_list() if "scale" in frame.columns else [None]) == ([scale] * 2 if scale else [None])
+
+
+def test_published_scores_of_which_lower_ones_are_better_are_turned_around_or_excluded(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("model,MMLU,LibriSpeech WER\na,0.7,0.1\nb,0.6,0.2\n")
+    table, account = sources.read(path, table="scores"), sources.account(path, table="scores")
+    assert table.frame.select("model", "benchmark", "score").rows() == [("a", "MMLU", 0.7), ("b", "MMLU", 0.6)]
+    assert "LibriSpeech WER excluded: lower is better, and nothing says what the highest value is" in table.notes[0]
+    assert (account.left_out["lower is better"], account.n_unexplained) == (2, 0)
+    path.write_text("model,benchmark,wer\na,x,0.1\nb,x,0.25\n")
+    with pytest.raises(InputError, match="wer: lower is better"):
+        sources.read(path, table="scores")
+    assert sources.read(path, table="scores", better="lower").frame["score"].to_list() == pytest.approx([0.9, 0.75])
+    path.write_text("model,MMLU,wer\na,0.7,0.1\nb,0.6,0.2\n")
+    wide = sources.read(path, wanted="attempts").frame
+    assert dict(wide.select("task", "better").rows()) == {"MMLU": "higher", "wer": "lower"}
+    path.write_text("model,q1,q2\na,0.7,0.1\nb,0.6,0.2\n")
+    assert set(sources.read(path, wanted="attempts", better="lower").frame["better"]) == {"lower"}

@@ -27,12 +27,17 @@ from howsure.tables.outcomes import MISSING, OUTCOMES, RULES, Count, Policy, cou
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["DASHES", "TABLES", "UNSEEN", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
+__all__ = ["DASHES", "TABLES", "TOTALS", "UNSEEN", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
 
 _ROWS_SHOWN = 10  # in a notebook
 _SHOWN = 3  # offenders named one by one; the rest are counted
 DASHES = r"^[:=–—-]{2,}$"
 """A rule between the rows of a printed table."""
+TOTALS = (
+    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total", "σ", "∑"),
+    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
+)
+"""What rows are called that sum up others."""
 UNSEEN = " \t\r\u00a0\u200b\u2060\ufeff"
 """Characters around a value that nobody sees and that do not belong to it."""
 _LATE = {"sample", "epoch"}  # an epoch may stand for the attempt
@@ -169,8 +174,9 @@ class Table:
                     return None
                 first, texts = pl.col(names[0]).cast(pl.String), pl.col(pl.String)
                 odd = [(first == names[0]) | first.str.contains(DASHES), texts.str.strip_chars(UNSEEN) != texts]
+                odd += [pl.col(name).cast(pl.String).str.to_lowercase().is_in(TOTALS) for name in cls.told_by]
                 if any(part.collect(part.rows.select(pl.any_horizontal(odd).any())).row(0)):
-                    return None  # the header again, a rule below it, or blanks around values
+                    return None  # the header again, a rule below it, blanks around values, or rows that sum up others
             return cls(list(parts)) if parts else None
         except InputError:
             return None

@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
-from howsure.tables import Attempts, Scores, Table
+from howsure.tables import TOTALS, Attempts, Scores, Table
+from howsure.tables.agreement import with_agreement
 from howsure.tables.columns import typed
 from howsure.tables.frames import Part
-from howsure.tables.known_words import ALIASES, ELO, ENDED, INDEX, SCORE, TOTALS
-from howsure.tables.metrics import is_grade, is_higher_better, is_share
+from howsure.tables.known_words import ALIASES, ELO, ENDED, INDEX, SCORE
+from howsure.tables.metrics import is_error_measure, is_grade, is_higher_better, is_share
 from howsure.tables.outcomes import OUTCOMES
 from howsure.tables.table_choice import (
     EACH,
@@ -36,11 +37,13 @@ from howsure.tables.table_choice import (
     refuse_unknown,
     with_score,
 )
-from howsure.tables.untidy import Requested, plain_name, shown_name, text_of, tidied
+from howsure.tables.untidy import Requested, listed, plain_name, shown_name, text_of, tidied
 
 __all__ = ["Guess", "read_as"]
 
 _MOST_ITEMS = 2_000_000
+_MAY_BE_ITEMS = ("sum", "mean", "media")  # words for totals that items are called as well
+_ROUNDED = 0.02  # how far a total may be off because it is rounded, as a share of it
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Guess:
     n_blank: int = 0
     n_total: int = 0
     n_errored: int = 0
+    n_lower: int = 0
     why: str = ""
     """As which table it is read, where another one is possible."""
 
@@ -104,6 +108,7 @@ def read_as(
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part, asked = tidied(part.parsed(is_tidied=True), asked)
+    part = with_agreement(part, asked)
     names = part.rows.collect_schema().names()
     asked = _with_elo(part, names, replace(asked, outcomes=_other_outcomes(part, names)))
     chosen, why = (table, "") if table else fitting_table(part, names, wanted, asked)
@@ -140,7 +145,7 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
-        self._n_blank = self._n_total = self._n_errored = 0
+        self._n_blank = self._n_total = self._n_errored = self._n_lower = 0
 
     def guess(self, why: str) -> Guess:
         """The rows under our names; `why` says why they are this table."""
@@ -176,6 +181,7 @@ class _Columns:
             n_blank=self._n_blank,
             n_total=self._n_total,
             n_errored=self._n_errored,
+            n_lower=self._n_lower,
             why=why,
         )
 
@@ -192,17 +198,39 @@ class _Columns:
             self._told.append(f"{what} = {self._ours['score']}, one score per {who}")
 
     def _leave_out_total(self) -> None:
-        """Leave out rows such as Total below a long table, which have nothing in the column of tasks."""
-        theirs = [
-            self._ours.get(name)
-            for name in (("subject", "task") if self._table is Attempts else ("model", "benchmark"))
-        ]
-        who, what = theirs
-        if who not in self._names or what not in self._names or who is None or what is None:
+        """Leave out rows such as Total in a long table: they sum up the others of their model, or of all models."""
+        names = (("subject",), ("task", "domain")) if self._table is Attempts else (("model",), ("benchmark",))
+        who, what = (next((self._ours[one] for one in some if one in self._ours), "") for some in names)
+        if who not in self._names or what not in self._names:
             return
-        is_total = text_of(who).is_in(TOTALS).fill_null(value=False) & text_of(what).is_null()
-        if n := self._part.collect(self._part.rows.select(is_total.sum())).item():
-            self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_total)))
+        word, score = text_of(what), text_of(self._ours.get("score", what)).str.strip_suffix("%")
+        is_one, is_all = (one.is_in(TOTALS).fill_null(value=False) for one in (word, text_of(who)))
+        if not self._part.collect(self._part.rows.select((is_one | is_all).any())).item():
+            return
+        facts = [
+            is_one.alias("#one"),
+            is_all.alias("#all"),
+            word.alias("#word"),
+            score.cast(pl.Float64, strict=False).alias("#score"),
+        ]
+        frame = self._part.collect(self._part.rows.with_row_index("#row").with_columns(facts))
+        others = pl.when(~pl.col("#one")).then("#score")
+        ends = [one.over(who).alias(f"#{i}") for i, one in enumerate((others.mean(), others.sum(), others.n_unique()))]
+        near = [(pl.col("#score") - pl.col(end)).abs() <= _ROUNDED * pl.col(end).abs() for end in ("#0", "#1")]
+        has_others = (~pl.col("#one")).any().over(who).alias("#others")
+        frame = frame.with_columns(*ends, has_others).with_columns(
+            pl.any_horizontal(near).fill_null(value=False).alias("#near")
+        )
+        # items may be called sum: then they are not the sum or the mean of the others for all models
+        is_sum = pl.col("#near").all().over("#word") & (pl.col("#2") > 2).any()  # nothing is one of the values
+        is_one = pl.col("#one") & pl.col("#others") & (~pl.col("#word").is_in(_MAY_BE_ITEMS) | is_sum)
+        kept = frame.filter(~(pl.col("#all") | is_one))
+        if n := len(frame) - len(kept):
+            self._hold(
+                kept.drop(
+                    one for one in kept.columns if one.startswith("#") and one != "#row" and one not in self._names
+                )
+            )
             self._n_total += n
             self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others excluded")
 
@@ -239,6 +267,42 @@ class _Columns:
         if is_attempts:
             self._counts()
             self._attempts()
+        else:
+            self._turn_lower()
+
+    def _turn_lower(self) -> None:
+        """Published scores of which lower ones are better: turned around where the user says so, else excluded, since nothing says what the highest is."""
+        score, what = self._ours.get("score"), self._ours.get("benchmark")
+        if score is None or self._asked.better == "higher":
+            return
+        if self._asked.better == "lower":
+            number = pl.col(score).cast(pl.Float64, strict=False)
+            turned = pl.when(number.is_between(0, 1)).then(1 - number)
+            rows = self._part.rows.with_columns(
+                pl.coalesce(turned.cast(pl.String), pl.col(score).cast(pl.String)).alias(score)
+            )
+            self._part = replace(self._part, rows=rows, is_parsed=True)
+            self._told.append(
+                f"1 − {self._asked.rename.get('score', plain_name(score)) if score != '#score' else 'score'} is read, as lower is better"
+            )
+            return
+        how = "lower is better, and nothing says what the highest value is (--lower-is-better reads 1 − score)"
+        if is_error_measure(score) or (what is None and is_error_measure(str(self._fill.get("benchmark", "")))):
+            raise InputError(
+                f"{at(self._part)}{score}: {how}. Read the table as attempts, or divide scores by their highest value."
+            )
+        if what is None:
+            return
+        known = self._part.collect(self._part.rows.select(pl.col(what).cast(pl.String).unique(maintain_order=True)))[
+            what
+        ]
+        lower = [name for name in known.drop_nulls() if is_error_measure(name)]
+        if lower:
+            is_lower = pl.col(what).cast(pl.String).is_in(lower).fill_null(value=False)
+            n = self._part.collect(self._part.rows.select(is_lower.sum())).item()
+            self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_lower)))
+            self._n_lower += n
+            self._told.append(f"{', '.join(lower)} excluded: {how}")
 
     def _use_only_number(self) -> None:
         """Take the only column of numbers as the score, where subject and task are there."""
@@ -312,12 +376,12 @@ class _Columns:
         held = self._without_totals(held, one)
         has_endings = self._table is Attempts and held["#outcome"].count() > 0
         self._hold(held.drop(*numbers, *([] if has_endings else ["#outcome", "#reason"])))
-        shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
+        self._melted_direction(other, names)
         if has_endings:
             self._ours |= {"outcome": "#outcome", "reason": "#reason"}
         self._mapping[other] = EACH
-        self._told.append(f"columns {shown} → {other}, with their values as score")
+        self._told.append(f"columns {listed(names)} → {other}, with their values as score")
         if percents and self._asked.divide_by == 1:
             self._told.append("percentages divided by 100")
         if words:
@@ -326,6 +390,19 @@ class _Columns:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
         self._tell_errors(sum(values.errored for values in scored))
+
+    def _melted_direction(self, other: str, names: Sequence[str]) -> None:
+        """Which scores are better in columns of a wide table: as the user says, else by the names of tasks such as WER."""
+        if self._table is not Attempts or "better" in {*self._ours, *self._fill}:
+            return
+        if self._asked.better == "lower":
+            self._fill["better"] = "lower"
+        lower = [name for name in names if is_error_measure(name)] if other == "task" and not self._asked.better else []
+        if lower:
+            better = pl.when(pl.col("#name").is_in(lower)).then(pl.lit("lower")).otherwise(pl.lit("higher"))
+            self._part = replace(self._part, rows=self._part.rows.with_columns(better.alias("#better")))
+            self._ours["better"] = "#better"
+            self._told.append(f"lower is better: {', '.join(lower)}")
 
     def _without_totals(self, held: pl.DataFrame, one: str) -> pl.DataFrame:
         """Leave out rows such as Average and Total, which sum up the others."""
@@ -491,7 +568,7 @@ class _Columns:
             is_free = pl.col(self._ours["scale"]).cast(pl.String) == "free"
             if self._part.rows.select(is_free.any()).collect(engine="streaming").item():
                 return False
-        if self._asked.better or (self._table is Attempts and not is_share(values.name)):
+        if self._table is Attempts and (self._asked.better or not is_share(values.name)):
             return False
         if low < 0 or high > 100 or values.is_mistake:
             return False
@@ -501,7 +578,9 @@ class _Columns:
 
     def _direction(self, values: ColumnValues, divide_by: float) -> None:
         """Which scores are better, and whether they are of any size; asked where neither values nor names say."""
-        if self._table is not Attempts or values.low is None or values.high is None or values.is_mistake:
+        if self._table is not Attempts or values.low is None or values.high is None:
+            return
+        if values.is_mistake and is_share(values.name):
             return
         name, low, high = values.name, values.low / divide_by, values.high / divide_by
         is_outside = low < 0 or high > 1

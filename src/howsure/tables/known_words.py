@@ -20,12 +20,13 @@ __all__ = [
     "MISSING",
     "MODEL",
     "NO_NAME",
+    "PREDICTIONS",
     "RATERS",
+    "REFERENCES",
     "REPEATS",
     "SCORE",
     "SUCCESSES",
     "SUMMARIES",
-    "TOTALS",
     "WEAK",
     "WORDS",
 ]
@@ -120,10 +121,6 @@ ASKED = ("prompt", "input", "query", "instruction")
 """What an item asks: its name where it has no other, and a score beside it."""
 FILLERS = frozenset({"which", "the", "a", "of", "used", "tested", "evaluated", "name", "id", "number", "no", "nr"})
 SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
-TOTALS = (
-    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
-    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
-)
 ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
 NO_NAME = frozenset({"", "unnamed_0", "level_0", "index_level_0"})
 """What pandas calls its row numbers, or what it leaves above them."""
@@ -147,6 +144,39 @@ ABROAD = {
     for word in words.split()
 }
 """Headers in German, French, Spanish, Italian and Chinese, without accents."""
+
+PREDICTIONS = (
+    *(
+        "prediction",
+        "predictions",
+        "predicted",
+        "pred",
+        "y_pred",
+        "predicted_label",
+        "predicted_answer",
+        "model_prediction",
+    ),
+    *("extracted_answer", "parsed_answer", "final_answer", "model_answer", "model_output", "model_response"),
+    *("completion", "output", "response", "generation", "generated", "answer"),
+)
+"""What a model said, the most exact first: never a model or a benchmark."""
+REFERENCES = (
+    *(
+        "label",
+        "labels",
+        "true_label",
+        "gold_label",
+        "gold",
+        "gold_answer",
+        "ground_truth",
+        "groundtruth",
+        "truth",
+        "y_true",
+    ),
+    *("target", "expected", "expected_output", "expected_answer", "ideal", "reference", "reference_answer"),
+    *("correct_answer", "right_answer", "answer_key", "answer"),
+)
+"""What it should have said."""
 
 MISSING = (
     "",

@@ -21,6 +21,8 @@ from howsure.tables.known_words import (
     FILLERS,
     ITEM,
     NO_NAME,
+    PREDICTIONS,
+    REFERENCES,
     SUMMARIES,
     WEAK,
     WORDS,
@@ -48,6 +50,7 @@ EACH = "*"
 """In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
 
 
+_NO_BENCHMARKS = SUMMARIES | ABOUT_MODELS | {*PREDICTIONS, *REFERENCES}
 _OF_GAMES = {"solver", "variant", "setting", "max_length", "ended_by"}
 
 
@@ -308,7 +311,7 @@ def is_benchmark(values: ColumnValues, asked: Requested) -> bool:
     """Whether a column of a wide table may hold scores, and not an average, a year or a size."""
     top = max(100.0, asked.divide_by)
     is_beyond = values.high is not None and (values.high > top or (values.low or 0) < 0)
-    return values.is_score_like and not is_beyond and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
+    return values.is_score_like and not is_beyond and plain_name(values.name) not in _NO_BENCHMARKS
 
 
 def profile(part: Part, names: Sequence[str]) -> list[ColumnValues]:
