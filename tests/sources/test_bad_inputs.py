@@ -93,7 +93,7 @@ VALUES = [
     Case("below 0", "x.csv", A + "a,model,t,1,-0.1\n", ("score -0.1 is not between 0 and 1",)),
     Case("NaN", "x.csv", A + "a,model,t,1,NaN\n", ("line 2", "score NaN is not a finite number", "Remove it")),
     Case("infinity", "x.csv", A + "a,model,t,1,-inf\n", ("line 2", "score -inf is not a finite number")),
-    Case("no score", "x.csv", A + "a,model,t,1,\nb,model,t,1,\n", ("None of the 2 attempts has a score",)),
+    Case("no score", "x.csv", A + "a,model,t,1,\nb,model,t,1,\n", ("x.csv: none of the 2 attempts has a score",)),
     Case("an unknown outcome", "x.csv", optional("outcome", "passed"), ("outcome passed is not one of scored, errored",)),
     Case("an empty name", "x.csv", A + ",model,t,1,1\n", ("line 2", "subject is missing (t)")),
     Case("space around a name", "x.csv", A + "a ,model,t,1,1\n", ("line 2", "subject 'a '", "Remove the space")),

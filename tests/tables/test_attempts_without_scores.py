@@ -44,7 +44,7 @@ def test_error_and_limit_say_what_became_of_an_attempt_unless_it_says_so_itself(
         (None, "unscored", "blank"),
     ]
     assert table.frame.row(0, named=True)["outcome"] == "scored"
-    with pytest.raises(InputError, match="None of the 2 attempts has a score"):
+    with pytest.raises(InputError, match="The table: none of the 2 attempts has a score"):
         attempts({"error": "x"}, {"error": "x"}, score=None)
 
 
@@ -66,6 +66,8 @@ def test_the_worst_score_is_that_of_the_scale():
     assert dropped.frame["score"].to_list() == [7.5]
     assert "where scores have no worst value, all are excluded (--missing-score gives one)" in dropped.notes[-1]
     assert free.counting("errored=wrong", -1).counted.frame["score"].to_list() == [7.5, -1]
+    with pytest.raises(OptionError, match="missing_score nan is not a finite number"):
+        free.counting("errored=wrong", float("nan"))
     shares = attempts({"score": 0.5}, {"error": "x"}, scale="0-1").counting("errored=wrong", -1)
     assert shares.counted.frame["score"].to_list() == [0.5, 0]  # which have a worst value
 

@@ -126,7 +126,7 @@ class _Unnumbered(Attempts):
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         if self.has("valid"):
             self.lazy = self.lazy.filter((pl.col("valid") != "no").fill_null(value=True))
-        self._settle_outcomes(needs_score=False)
+        self._settle_outcomes(parts, needs_score=False)
         return []
 
 

@@ -495,6 +495,8 @@ class Attempts(Table):
         harness : mapping
             What the harness counts as wrong.
         """
+        if missing_score is not None and not math.isfinite(missing_score):
+            raise OptionError(f"--missing-score {missing_score} is not a finite number.")
         made = self.derive(self.lazy)
         made.count = Count.of(count, missing_score, harness=harness)
         return made
@@ -674,7 +676,7 @@ class Attempts(Table):
                 rows = "1 row was" if invalid == 1 else f"{invalid:,} rows were"
                 notes.append(f"{rows} excluded because declared invalid (valid = no).")
                 self.lazy = self.lazy.filter(~is_invalid)
-        notes += self._settle_outcomes()
+        notes += self._settle_outcomes(parts)
         if invalid or any("attempt" not in part.rows.collect_schema() for part in parts):
             return [*notes, *self._numbered()]
         if len(self._misnumbered("subject", "task")) and (config := self._restarting()):
@@ -683,7 +685,7 @@ class Attempts(Table):
         self._check_groups(parts)
         return notes
 
-    def _settle_outcomes(self, *, needs_score: bool = True) -> list[str]:
+    def _settle_outcomes(self, parts: Sequence[Part], *, needs_score: bool = True) -> list[str]:
         """Give every attempt its outcome, where some have no score, and count them."""
         lacks, has_outcome = pl.col("score").is_null(), self.has("outcome")
         is_odd = ((pl.col("outcome") == "scored") == lacks).fill_null(value=False) if has_outcome else pl.lit(False)
@@ -694,7 +696,9 @@ class Attempts(Table):
                 self.lazy = self.lazy.drop(name for name in ("outcome", "reason") if self.has(name))
             return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
         if n_lacking == n and needs_score:
-            raise InputError(f"None of the {n:,} attempts has a score.")
+            raise InputError(
+                f"{_label(parts[0])}none of the {n:,} attempts has a score."
+            )
         told = [pl.when(pl.col("outcome") != "scored").then("outcome")] if has_outcome else []
         ended = {name: _said(name) for name in _OUTCOME_OF if self.has(name)}
         told += [pl.when(ended["error"].str.contains(_FILTERED)).then(pl.lit("refused"))] if "error" in ended else []
