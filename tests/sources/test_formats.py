@@ -562,3 +562,83 @@ def test_an_unknown_metric_of_lighteval_is_not_another_one(tmp_path):
     with pytest.raises(OptionError, match="No metric in .* called 'wher'"):
         sources.read(tmp_path, metric="wher")
     assert sources.read(tmp_path).frame["score"].to_list() == [1, 0]  # higher is better first
+
+
+# attempts without a score
+
+
+def test_harbor_tells_limits_of_the_agent_from_faults_of_the_instrument(tmp_path):
+    exceptions = ["AgentTimeoutError", "VerifierTimeoutError", "RateLimitError", "ContextLengthExceededError", None]
+    for place, exception in enumerate([*exceptions, "late, but scored"]):
+        trial = {
+            "task_name": f"t{place}", "trial_name": f"t{place}__a", "agent_info": {"name": "x"},
+            "verifier_result": {"rewards": {"reward": 1}} if place == 5 else None,
+            "exception_info": {"exception_type": exception} if exception else None,
+        }  # fmt: skip
+        (tmp_path / f"t{place}").mkdir()
+        (tmp_path / f"t{place}/result.json").write_text(json.dumps(trial))
+    frame = sources.read(tmp_path).frame.sort("task")
+    assert frame["outcome"].to_list() == ["limit", "errored", "errored", "limit", "unscored", "scored"]
+    assert frame["reason"].to_list() == [*exceptions[:4], "the verifier gave no reward", None]
+
+
+def test_frames_of_inspect_keep_samples_without_a_score():
+    rows = [
+        {"id": "a", "score_includes": "C", "error": None, "limit": None},
+        {"id": "b", "score_includes": None, "error": "boom", "limit": None},
+        {"id": "c", "score_includes": None, "error": None, "limit": "token"},
+        {"id": "d", "score_includes": "nan", "error": None, "limit": None},
+    ]
+    frame = pl.DataFrame(rows).with_columns(
+        sample_id=pl.col("id"), eval_id=pl.lit("e"), epoch=1, model=pl.lit("m"), task_name=pl.lit("t")
+    )
+    table = sources.read(frame)
+    assert table.frame["outcome"].to_list() == ["scored", "errored", "limit", "unscored"]
+    assert table.frame["reason"].to_list() == [None, "boom", "token", "the score is nan"]
+
+
+def test_scanners_without_a_value_are_attempts_where_others_have_one(files, tmp_path):
+    scan = pl.read_parquet(files["Inspect Scout results"].path)
+    broken = [None if "scan_error" not in scan.columns else pl.lit(None, pl.String)][0]
+    gone = pl.int_range(pl.len()) == 0
+    changed = scan.with_columns(
+        pl.when(gone).then(None).otherwise("value").alias("value"),
+        pl.when(gone).then(pl.lit("null")).otherwise("value_type").alias("value_type"),
+    )
+    if broken is not None:
+        late = pl.int_range(pl.len()) == 1
+        changed = changed.with_columns(
+            pl.when(late).then(pl.lit("no reply")).otherwise("scan_error").alias("scan_error")
+        )
+    changed.write_parquet(tmp_path / "scan.parquet")
+    table = sources.read(tmp_path / "scan.parquet")
+    reasons = dict(table.frame.drop_nulls("reason").select("reason", "outcome").rows())
+    assert reasons == {"the scanner gave no value": "unscored"} | (
+        {"no reply": "errored"} if broken is not None else {}
+    )
+    assert len(table) == len(scan)
+
+
+def test_a_blank_run_of_metr_is_an_attempt(tmp_path):
+    rows = [
+        {"task_id": "t/1", "alias": "m", "score_binarized": 1},
+        {"task_id": "t/2", "alias": "m", "score_binarized": None, "fatal_error_from": "server"},
+    ]
+    rows += [{"task_id": "t/3", "alias": "m", "score_binarized": None, "fatal_error_from": "usageLimits"}]
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = sources.read(tmp_path / "runs.jsonl")
+    assert table.frame["outcome"].to_list() == ["scored", "errored", "limit"]
+    assert sources.account(tmp_path / "runs.jsonl").n_unexplained == 0
+
+
+def test_an_empty_cell_of_a_spreadsheet_is_an_attempt(tmp_path):
+    pytest.importorskip("fastexcel")
+    writer = pytest.importorskip("xlsxwriter")
+    with writer.Workbook(tmp_path / "x.xlsx") as book:
+        sheet = book.add_worksheet()
+        for place, row in enumerate(
+            [("model", "item", "score"), ("a", "q1", 1), ("a", "q2", None), ("b", "q1", "timeout")]
+        ):
+            sheet.write_row(place, 0, row)
+    table = sources.read(tmp_path / "x.xlsx")
+    assert table.frame["outcome"].to_list() == ["scored", "unscored", "errored"]

@@ -932,3 +932,27 @@ def test_another_mean_that_the_log_states_is_named(tmp_path):
     result["metrics"]["accuracy"]["value"] = 0.5
     path.write_text(json.dumps({**log, "results": {"scores": [result]}}))
     assert not read(path).notes
+
+
+def test_absent_samples_of_shuffled_logs_are_paired_by_content_where_it_is_known(made, tmp_path):
+    one, other = sorted((made / "shuffled").iterdir())
+    parts = members(one)
+    told = json.loads(parts["summaries.json"])
+    ids = [sample["id"] for sample in told]
+    header = json.loads(parts["header.json"])
+    header["status"] = "cancelled"
+    header["eval"]["dataset"]["sample_ids"] = ids
+    header["eval"]["config"]["epochs"] = 2
+    kept = [*told[:40], *({**sample, "epoch": 2} for sample in told[:5])]
+    changed = {name: data for name, data in parts.items() if not name.startswith(("_journal", "samples/"))}
+    changed |= {f"samples/{s['id']}_epoch_{s['epoch']}.json": parts[f"samples/{s['id']}_epoch_1.json"] for s in kept}
+    first = write_zip(tmp_path / one.name, changed | {"header.json": header, "summaries.json": kept})
+    shutil.copy(other, tmp_path / other.name)
+    account, table = sources.account([first, tmp_path / other.name]), inspect_logs.read([first, tmp_path / other.name])
+    # the second epoch of 35 samples is absent and known by the first; 10 samples are absent in both, and nothing says what they ask
+    assert table.outcomes["test/1"] == {"absent": 35, "scored": 45}
+    assert account.left_out["absent, and nothing says what it asks"] == 20
+    assert account.n_unexplained == 0
+    absent = table.frame.filter(outcome="absent")
+    assert absent["item_digest"].null_count() == 0
+    assert set(absent["task"]) <= set(table.frame.filter(subject="test/2")["task"])

@@ -45,7 +45,7 @@ Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
 
 _KNOWN_VERSIONS = frozenset({2})
-_MOST_EXPECTED = 5_000_000  # samples that a header may announce
+_MOST_EXPECTED = 1_000_000  # samples that a header may announce
 _MOST_FOR_INSPECT = 5_000_000  # values, each of which may take 300 bytes there
 _FIRST_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d{1,9})\b')
 _LOG_KEYS = frozenset(
@@ -352,11 +352,15 @@ def with_absent(log: Log) -> Log:
 
 
 def whole_contents(path: Path, samples: Iterable[tuple[str, int]]) -> list[str | None]:
-    """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short."""
+    """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short; None for a
+    sample that is not in it."""
     with Archive(path) as archive:
         found = []
         for name, epoch in samples:
             member = f"samples/{name}_epoch_{epoch}.json"
+            if member not in archive:
+                found.append(None)
+                continue
             whole: Sample = _parsed(Sample, archive.read(member), f"{path}: {member}")
             _identify(whole)
             found.append(whole.content.item if whole.content else None)

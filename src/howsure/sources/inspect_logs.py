@@ -262,7 +262,10 @@ def _complete_items(table: SampleTable) -> None:
     items = table.samples["item"].to_list()
     for place, item in zip(is_cut.arg_true(), whole_contents(table.log.path, cut), strict=True):
         items[place] = item
-    table.samples = table.samples.with_columns(pl.Series("item", items, pl.String), is_cut=pl.lit(value=False))
+    whole = pl.Series("item", items, pl.String)
+    samples = table.samples.with_columns(whole, is_cut=pl.lit(value=False))
+    known = pl.col("item").drop_nulls().first().over("id")  # of absent samples, what they ask in another epoch
+    table.samples = samples.with_columns(pl.col("item").fill_null(known))
 
 
 def _differing(settings: Sequence[Settings]) -> list[tuple[str, str]]:

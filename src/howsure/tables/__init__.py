@@ -696,9 +696,7 @@ class Attempts(Table):
                 self.lazy = self.lazy.drop(name for name in ("outcome", "reason") if self.has(name))
             return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
         if n_lacking == n and needs_score:
-            raise InputError(
-                f"{_label(parts[0])}none of the {n:,} attempts has a score."
-            )
+            raise InputError(f"{_label(parts[0])}none of the {n:,} attempts has a score.")
         told = [pl.when(pl.col("outcome") != "scored").then("outcome")] if has_outcome else []
         ended = {name: _said(name) for name in _OUTCOME_OF if self.has(name)}
         told += [pl.when(ended["error"].str.contains(_FILTERED)).then(pl.lit("refused"))] if "error" in ended else []
