@@ -355,7 +355,7 @@ def whole_contents(path: Path, samples: Iterable[tuple[str, int]]) -> list[str |
     """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short; None for a
     sample that is not in it."""
     with Archive(path) as archive:
-        found = []
+        found: list[str | None] = []
         for name, epoch in samples:
             member = f"samples/{name}_epoch_{epoch}.json"
             if member not in archive:
