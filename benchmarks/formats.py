@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from howsure import sources
+from howsure.tables import Attempts
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -70,7 +71,9 @@ def measure() -> dict[str, float]:
 def outcome(file: FormatFile) -> tuple[sources.Account, float]:
     """The account of reading a file without options, and the mean score over items."""
     table, made = sources._read(file.path, None, 1, None, is_cached=False, options={})  # `account` and `read` in one
-    frame = table.frame
+    if isinstance(table, Attempts):
+        table = sources.with_count(table, [one.source for one in made.files if one.source], "harness", None)
+    frame = table.counted.frame if isinstance(table, Attempts) else table.frame
     if "score" not in frame.columns:
         return made, float("nan")
     if "task" in frame.columns:
@@ -195,7 +198,7 @@ def by_hand(folder: Path) -> Iterator[FormatFile]:  # noqa: PLR0915 - one file a
         "results": cases, "stats": {"successes": 2, "failures": 1, "errors": 1},
     }  # fmt: skip
     path = write("promptfoo.json", {"evalId": "eval-1", "results": summary, "config": {"description": "sums"}})
-    yield FormatFile("promptfoo output", "promptfoo", path, "hand", 4, 2 / 3)
+    yield FormatFile("promptfoo output", "promptfoo", path, "hand", 4, 1 / 2)
 
     def solution(base: str, plus: str) -> dict[str, Any]:
         return {

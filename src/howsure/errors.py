@@ -110,7 +110,7 @@ _ARGUMENTS = {
 }
 _COMMAND = re.compile(r"(`[^`]*`)")
 _OPTION = re.compile(
-    r"(?<![\w-])--([a-z][a-z-]+)(?: (\w+)=(\w+)| (\d[\d.]*\d|\d)(?!\w)| (joint|logistic|families|family|bounds|censored|sampled|scores|wrong|drop)\b)?"
+    r"(?<![\w-])--([a-z][a-z-]+)(?: (\w+)=(\w+(?:\.\w+)*)| (\d[\d.]*\d|\d)(?!\w)| (joint|logistic|families|family|bounds|censored|sampled|scores|harness)\b)?"
 )
 
 

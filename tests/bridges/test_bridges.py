@@ -362,3 +362,21 @@ def test_a_model_twice_on_one_scale_is_refused(tmp_path):
     assert read_scales([tmp_path / "fit", tmp_path / "place"])["capability"]["model"].to_list() == ["a", "b"]
     with pytest.raises(InputError, match="again: b is on the scale 'capability' already"):
         read_scales([tmp_path / "fit", tmp_path / "place", tmp_path / "again"])
+
+
+def test_verdicts_and_answers_that_are_missing_do_not_count():
+    verdicts, labels, novices = JudgedSimulation(rates={"a": 0.5, "b": 0.4}, labelled=0.4).draw(1)
+    gone = pl.when(pl.col("attempt") == 2).then(None).otherwise("score").alias("score")
+    silent, left = (Attempts(one.frame.with_columns(gone)) for one in (verdicts, novices))
+    found = correct(silent, labels)
+    assert {row.n for row in found.rows} == {30 * 11}
+    assert len(found.attempts()) == 2 * 30 * 11
+    horizons = judged_horizons(found, left, n_replicates=20)
+    assert "attempts of people are excluded, because they follow one without a score" in " ".join(
+        horizons.provenance.notes
+    )
+    scores = scores_of(silent, benchmark="x")
+    expected = verdicts.frame.filter(pl.col("attempt") != 2).group_by("subject", "task").agg(pl.mean("score"))
+    means = dict(expected.group_by("subject").agg(pl.mean("score")).rows())
+    assert dict(scores.frame.select("model", "score").rows()) == pytest.approx(means)
+    assert "60 of 720 attempts have no score: 60 unscored." in scores.notes

@@ -24,7 +24,7 @@ def test_check_prints_an_account_that_sums_and_writes_nothing(tmp_path, command)
 def test_attempts_are_written_as_every_eval_ever_and_read_again(tmp_path, command):
     told = command("convert", FILES / "deepeval_test_run.json", tmp_path / "eee", "--to", "every-eval-ever")
     assert told.returncode == 0, told.stderr
-    assert len(list((tmp_path / "eee").iterdir())) == 2
+    assert len(list((tmp_path / "eee").rglob("*.json*"))) == 2
     again = command("convert", tmp_path / "eee", tmp_path / "back.csv", "--no-cache")
     assert "<Attempts: 10 rows, 1 subjects, 10 tasks>" in again.stdout
     wrong = command("convert", FILES / "deepeval_test_run.json", tmp_path / "x", "--to", "helm")

@@ -61,11 +61,11 @@ def test_an_eval_set_with_different_scorers_is_judged_eval_by_eval(runs, told):
     }
 
 
-def test_errored_samples_are_left_out_or_wrong(runs, told):
-    left_out, notes = told("compare", runs / "flaky", runs / "flaky2")
+def test_errored_samples_are_dropped_or_wrong(runs, told):
+    left_out, notes = told("compare", runs / "flaky", runs / "flaky2", "--count", "errored=drop")
     assert left_out["compare"][0]["n_items"] == 35
-    assert "5 samples errored and were excluded" in notes
-    wrong, _ = told("compare", runs / "flaky", runs / "flaky2", "--errors", "wrong")
+    assert "have no score: 5 errored" in notes
+    wrong, _ = told("compare", runs / "flaky", runs / "flaky2", "--count", "errored=wrong")
     assert wrong["compare"][0]["n_items"] == 40
 
 

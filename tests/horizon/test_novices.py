@@ -155,3 +155,13 @@ def test_people_in_several_files_keep_their_numbers(tmp_path):
     frame = read([tmp_path / "a.csv", tmp_path / "b.csv"]).frame
     assert frame.filter(subject="ann")["attempt"].to_list() == [1, 4, 6, 9]
     assert frame.filter(subject="m")["attempt"].to_list() == [1, 2, 3, 4]
+
+
+def test_an_attempt_without_a_score_leaves_the_numbers_of_the_others(attempts):
+    is_lost = (pl.col("subject") == "cid") & (pl.col("attempt") == 2)
+    lost = pl.when(is_lost).then(None).otherwise("score").alias("score")
+    whole, found = (novice_counts(Attempts(attempts.frame.with_columns(one))) for one in (pl.col("score"), lost))
+    n_of_two = found.trials.sum(axis=0) - whole.trials.sum(axis=0)
+    assert n_of_two.tolist()[:3] == [0, -1, 0]
+    refused = attempts.frame.with_columns(lost, pl.when(is_lost).then(pl.lit("refused")).alias("outcome"))
+    assert novice_counts(Attempts(refused)).trials.tolist() == whole.trials.tolist()  # a refusal is a wrong answer

@@ -158,3 +158,21 @@ def test_minutes_that_disagree_become_one_number(policy, minutes):
     found = model_counts(Attempts(rows), minutes=policy)
     assert found.minutes.tolist() == pytest.approx([minutes])
     assert f"The {policy.replace('-', ' ')} over the rows" in found.notes[-1]
+
+
+def test_runs_without_a_score_count_by_the_main_policy_and_the_user_decides():
+    rows = [("a", "model", f"t{i}", 1, None if i > 3 else i % 2) for i in range(8)]
+    rows += [("a", "model", f"t{i}", 2, i % 2) for i in range(8)]
+    error = [None] * 4 + ["broke", None, None, None] + [None] * 8
+    limit = [None] * 5 + ["tokens", "tokens", None] + [None] * 8
+    table = attempts(rows, error=error, limit=limit, minutes=[2.0**i for i in range(8)] * 2)
+    found = model_counts(table)
+    assert (int(found.n.sum()), int(found.successes.sum())) == (14, 6)  # two limits are failures, two runs do not count
+    assert found.notes[-1] == "Attempts without a score count as wrong (limit) or are excluded (errored, unscored)."
+    wrong = table.counting("errored=wrong,unscored=wrong")
+    assert (int(model_counts(wrong).n.sum()), int(model_counts(wrong).successes.sum())) == (16, 6)
+    told = time_horizons(table, n_replicates=0).provenance.notes
+    assert "4 of 16 attempts have no score: 1 errored, 1 unscored, 2 ended by a limit." in told
+    assert found.notes[-1] in told
+    cut = model_counts(table, limits="censored")  # runs that a limit cut have no known outcome, scored or not
+    assert cut.unknown.sum() * 2 == pytest.approx(2)

@@ -29,6 +29,8 @@ def make(folder):
     run(folder / "flaky", "flaky", epochs=2, fail_on_error=False)
     failed = run(folder / "retried", "flaky", max_samples=1)
     write_eval_log(edited(failed, "unsure", "s0", [1]), failed)
+    run(folder / "troubled", "troubled", epochs=2, fail_on_error=False)
+    run(folder / "troubled_json", "troubled", epochs=2, fail_on_error=False, log_format="json")
     del os.environ["STUMBLE"]
     eval_retry(failed, display="none", log_dir=str(folder / "retried"))
     log = edited(arith, "includes", "s3", [1, 2])
@@ -121,6 +123,41 @@ def graded():
 @task
 def flaky():
     return Task(dataset=questions(6), solver=[stumble()], scorer=unsure())
+
+
+@task
+def troubled():
+    """Each sample ends in another way, s1 in one of two epochs only."""
+    return Task(dataset=questions(9), solver=[stumble(), trouble()], scorer=endings(), message_limit=6)
+
+
+@solver
+def trouble():
+    async def solve(state, generate):
+        if state.sample_id == "s4":
+            state.output = ModelOutput.from_content("mockllm/model", "", stop_reason="content_filter")
+        while state.sample_id == "s5":
+            state = await generate(state)
+            state.messages.append(state.messages[0])
+        return state
+
+    return solve
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def endings():
+    async def score(state, target):
+        said = {
+            "s2": Score.unscored(reason="grader_failed", explanation="The grade\n was not found."),
+            "s3": Score.unscored(reason="refusal"),
+            "s4": Score.unscored(),
+            "s5": Score.unscored(),
+        }
+        if state.sample_id == "s6":
+            raise RuntimeError("400: content_filter of the provider")
+        return said.get(state.sample_id) or Score(value="C" if state.sample_id in ("s0", "s1") else "I")
+
+    return score
 
 
 @solver

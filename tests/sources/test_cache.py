@@ -107,11 +107,22 @@ def test_nothing_stale_is_served(folder, monkeypatch, change):
         settled_note.write_text("hello")
         settled(settled_note)
     else:
-        options = {"errors": "wrong"}
+        options = {"better": "higher"}
     anew, mean = is_read_anew(folder, monkeypatch, **options)
     assert anew
     expected = {"rewritten": 2 / 7, "same size and time": 1 / 3, "new log": 4 / 7}.get(change, 2 / 3)
     assert mean == pytest.approx(expected)
+
+
+def test_attempts_without_a_score_are_kept_and_counted_as_each_reading_says(folder, monkeypatch):
+    settled(log(folder / "c.eval", [1, None]))
+    first = sources.read(folder, count="unscored=wrong")
+    assert is_read_anew(folder, monkeypatch) == (False, pytest.approx(5 / 7))
+    again = sources.read(folder, count="unscored=drop")
+    assert (again.frame.equals(first.frame), again.notes) == (True, first.notes)
+    assert [one.counted.frame["score"].mean() for one in (first, again)] == pytest.approx([5 / 8, 5 / 7])
+    monkeypatch.setattr(_cache, "_LAYOUT", 0)  # what an older version kept
+    assert is_read_anew(folder, monkeypatch)[0]
 
 
 def test_files_that_just_changed_are_not_kept(folder):
@@ -133,11 +144,11 @@ def test_readings_are_for_their_owner_bounded_and_without_texts(folder, monkeypa
     assert kept()[0].read_bytes() != b"damaged"
     assert (half.exists(), left.exists()) == (True, False)
     monkeypatch.setattr(_cache, "MOST_BYTES", 10)
-    sources.read(folder, errors="wrong")
+    sources.read(folder, better="higher")
     assert kept() == []
     monkeypatch.setattr(_cache, "MOST_BYTES", 10**9)
     monkeypatch.setattr(_cache, "_LONGEST_TEXT", 2)
-    sources.read(folder, errors="drop")
+    sources.read(folder, better="lower")
     assert kept() == []
 
 

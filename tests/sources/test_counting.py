@@ -65,8 +65,32 @@ def test_any_format_is_counted(tmp_path):
     (tmp_path / "a.csv").write_text("llm,question_id,passed\na,q1,yes\na,q1,no\na,q2,\n")
     (tmp_path / "b.jsonl").write_text('{"subject": "b", "task": "q1", "n": 5, "n_success": 2}\n')
     counts = count_attempts(tmp_path)
-    assert counts.frame.select("subject", "task", "n", "n_success").rows() == [("a", "q1", 2, 1), ("b", "q1", 5, 2)]
-    assert counts.notes[0] == "4 rows of 2 files: 7 attempts counted, 1 excluded (no score)."
+    assert counts.frame.select("subject", "task", "n", "n_success").rows() == [
+        *(("a", "q1", 2, 1), ("a", "q2", 1, None), ("b", "q1", 5, 2)),
+    ]
+    assert counts.notes[0] == "4 rows of 2 files: 8 attempts counted."
+
+
+def test_attempts_without_a_score_are_counted_by_outcome(tmp_path):
+    rows = ["a,q1,1,", "a,q1,,late", "a,q1,,gone", "a,q1,0,", "a,q1,,"]
+    (tmp_path / "a.csv").write_text("model,item,score,error\n" + "\n".join(rows))
+    (tmp_path / "b.csv").write_text("model,item,score\na,q1,1\nb,q1,0\nb,q2,timeout\n")
+    (tmp_path / "c.csv").write_text("model,item,score\nb,q2,timeout\n")
+    counts = count_attempts(tmp_path)
+    assert counts.frame.sort("subject", "task", "outcome").select(
+        "subject", "task", "outcome", "n", "n_success", "reason"
+    ).rows() == [
+        ("a", "q1", "errored", 2, None, "several reasons"),
+        ("a", "q1", "scored", 3, 2, None),
+        ("a", "q1", "unscored", 1, None, "blank"),
+        ("b", "q1", "scored", 1, 0, None),
+        ("b", "q2", "errored", 2, None, "timeout"),
+    ]
+    assert "5 of 9 attempts have no score: 4 errored, 1 unscored." in counts.notes
+    one = count_attempts([tmp_path / "a.csv", tmp_path / "b.csv"])
+    rows = howsure.read([tmp_path / "a.csv", tmp_path / "b.csv"], wanted="attempts")
+    for rule in ("errored=wrong,unscored=wrong", "errored=wrong", "errored=drop"):
+        assert one.counting(rule).counted.counts("subject").equals(rows.counting(rule).counted.counts("subject"))
 
 
 def test_what_cannot_be_counted_is_named(folder):

@@ -1,6 +1,11 @@
-"""Every Eval Ever: what Howsure writes follows the published schema (as stated there, in short) and reads back as it was."""
+"""Every Eval Ever: what Howsure writes follows the published schema 0.3.0 and reads back as it was.
+
+The constraints below are those of the published schema, restated: what is required, of which type, in which pattern, and where files lie.
+"""
 
 import json
+import re
+from itertools import chain
 
 import polars as pl
 import pytest
@@ -29,13 +34,29 @@ METRIC = record(
     metric_unit=TEXT,
     lower_is_better={"type": "boolean"},
     score_type={"enum": ["binary", "continuous", "levels"]},
-    min_score={"type": "number"},
-    max_score={"type": "number"},
+    min_score={"oneOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity"]}, {"type": "null"}]},
+    max_score={"oneOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity"]}, {"type": "null"}]},
     additional_details=DETAILS,
 ) | {
     "if": {"required": ["score_type"], "properties": {"score_type": {"const": "continuous"}}},
     "then": {"required": ["min_score", "max_score"]},
 }
+UUID4 = "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
+PLACE = f"^data/[^/]+/[^/]+/[^/]+/{UUID4}"
+MODEL = record(
+    "name id additional_details",
+    name=TEXT,
+    id=TEXT,
+    developer=TEXT,
+    additional_details=DETAILS
+    | {
+        "required": ["deployment_type", "model_availability"],
+        "properties": {
+            "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
+            "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
+        },
+    },
+)
 UNCERTAINTY = record(
     "",
     standard_error=record("value", value={"type": "number"}, method=TEXT),
@@ -67,12 +88,12 @@ AGGREGATE = record(
         additional_details=DETAILS,
     ),
     eval_library=record("name version", name=TEXT, version=TEXT, additional_details=DETAILS),
-    model_info=record("name id", name=TEXT, id=TEXT, developer=TEXT, additional_details=DETAILS),
+    model_info=MODEL,
     evaluation_results={"type": "array", "items": RESULT},
     detailed_evaluation_results=record(
-        "",
-        format={"enum": ["jsonl", "json"]},
-        file_path=TEXT,
+        "format file_path",
+        format={"enum": ["jsonl"]},
+        file_path={"type": "string", "pattern": rf"{PLACE}_samples\.jsonl(?:\.(?:gz|zst|bz2|xz|lz4))?$"},
         hash_algorithm={"enum": ["sha256", "md5"]},
         checksum=TEXT,
         total_rows={"type": "integer"},
@@ -102,6 +123,26 @@ SAMPLE = record(
 )
 
 
+def validated(written, folder):
+    """The aggregates and the samples, each valid and in its place."""
+    aggregates, samples = {}, {}
+    for path in written:
+        place = path.relative_to(folder).as_posix()
+        if path.suffix == ".json":
+            held = aggregates[place] = json.loads(path.read_text(), parse_constant=pytest.fail)
+            jsonschema.validate(held, AGGREGATE)
+            assert re.fullmatch(rf"{PLACE}\.json", place)
+            beside = held.get("detailed_evaluation_results", {}).get(
+                "file_path", place.replace(".json", "_samples.jsonl")
+            )
+            assert beside == place.replace(".json", "_samples.jsonl")
+        else:
+            samples[place] = [json.loads(line, parse_constant=pytest.fail) for line in path.read_text().splitlines()]
+            for sample in samples[place]:
+                jsonschema.validate(sample, SAMPLE)
+    return aggregates, samples
+
+
 def attempts():
     rows = [
         (model, f"{eval_name}/{item}", score, eval_name, 1.5)
@@ -116,15 +157,12 @@ def test_attempts_are_written_as_aggregates_and_samples_and_read_back(tmp_path):
     table = attempts()
     written = sources.write_as(table, tmp_path, "every-eval-ever")
     assert len(written) == 4
-    for path in written:
-        if path.suffix == ".json":
-            held = json.loads(path.read_text())
-            jsonschema.validate(held, AGGREGATE)
-            assert held["detailed_evaluation_results"]["total_rows"] == 6
-            assert held["schema_version"] == "0.3.0"
-        else:
-            for line in path.read_text().splitlines():
-                jsonschema.validate(json.loads(line), SAMPLE)
+    aggregates, samples = validated(written, tmp_path)
+    assert sorted(place.rpartition("/")[0] for place in aggregates) == ["data/howsure/acme/a", "data/howsure/b/b"]
+    for held in aggregates.values():
+        assert held["schema_version"] == "0.3.0"
+        assert held["detailed_evaluation_results"]["total_rows"] == 6
+        assert len(samples[held["detailed_evaluation_results"]["file_path"]]) == 6
     back = sources.read(tmp_path)
     columns = ["subject", "task", "attempt", "score", "domain", "seconds"]
     assert back.frame.select(columns).sort(columns).equals(table.frame.select(columns).sort(columns))
@@ -144,12 +182,75 @@ def test_scores_are_written_and_read_back(tmp_path):
     }
     table = Scores(pl.DataFrame(rows))
     written = sources.write_as(table, tmp_path, "every_eval_ever")
-    for path in written:
-        jsonschema.validate(json.loads(path.read_text()), AGGREGATE)
+    aggregates, _ = validated(written, tmp_path)
+    assert sorted(place.rpartition("/")[0] for place in aggregates) == ["data/howsure/a/a", "data/x/b/b"]
     back = sources.read(tmp_path).frame.sort("model", "benchmark")
     assert back.select("model", "benchmark", "score", "se", "n_items").equals(table.frame)
     with pytest.raises(OptionError, match="No format to write called 'helm'"):
         sources.write_as(table, tmp_path, "helm")
+
+
+def test_attempts_without_a_score_have_a_place_and_are_read_back(tmp_path):
+    rows = [
+        ("d/m: 1", "q0", 1.0, None, None),
+        ("d/m: 1", "q1", None, "refused", "No."),
+        ("d/m: 1", "q2", None, "errored", "late"),
+    ]
+    rows += [
+        ("d/m: 1", "q3", None, "limit", "tokens"),
+        ("n", "q0", None, "unscored", "blank"),
+        ("n", "q1", 0.0, None, None),
+    ]
+    table = Attempts(pl.DataFrame(rows, schema=["subject", "task", "score", "outcome", "reason"], orient="row"))
+    aggregates, samples = validated(sources.write_as(table, tmp_path, "every-eval-ever"), tmp_path)
+    assert {place.rpartition("/")[0] for place in aggregates} == {"data/eval/d/m_ 1", "data/eval/n/n"}
+    (mean,) = [
+        held["evaluation_results"][0]["score_details"]
+        for held in aggregates.values()
+        if held["model_info"]["id"] != "n"
+    ]
+    assert (mean["score"], mean["uncertainty"]["num_samples"]) == (pytest.approx(1 / 3), 3)  # the error does not count
+    told = {
+        sample["sample_id"]: (sample["evaluation"]["score"], sample.get("error")) for sample in chain(*samples.values())
+    }
+    assert told["q2"] == (0, "late")
+    back = sources.read(tmp_path)
+    columns = ["subject", "outcome", "reason", "score"]
+    assert (
+        back.frame.sort("subject", "task").select(columns).equals(table.frame.sort("subject", "task").select(columns))
+    )
+    assert not [note for note in back.notes if "but the file states" in note]
+
+
+def test_directions_and_free_scores_are_written_and_read_back(tmp_path):
+    rows = [("m", f"wer/{i}", x, "wer", "lower", "free") for i, x in enumerate((0.2, 1.5))]
+    rows += [("m", f"ece/{i}", x, "ece", "lower", "0-1") for i, x in enumerate((0.0, 0.5))]
+    rows += [("m", f"points/{i}", x, "points", "higher", "free") for i, x in enumerate((3.0, 7.0))]
+    table = Attempts(pl.DataFrame(rows, schema=["subject", "task", "score", "domain", "better", "scale"], orient="row"))
+    aggregates, samples = validated(sources.write_as(table, tmp_path, "every-eval-ever"), tmp_path)
+    (held,) = aggregates.values()
+    config = {one["evaluation_name"]: one["metric_config"] for one in held["evaluation_results"]}
+    assert {name: (one["lower_is_better"], one["max_score"]) for name, one in config.items()} == {
+        "wer": (True, "Infinity"),
+        "ece": (True, 1.0),
+        "points": (False, "Infinity"),
+    }
+    correct = [sample["evaluation"]["is_correct"] for sample in chain(*samples.values())]
+    assert correct == [False, False, True, False, False, False]
+    back = sources.read(tmp_path).frame.sort("task")
+    assert back.select("subject", "score", "better", "scale").equals(
+        table.frame.sort("task").select("subject", "score", "better", "scale")
+    )
+
+
+def test_names_become_folders_that_every_system_has(tmp_path):
+    names = ["a/b/c", "data", "con.x", "x?. ", "o/v:1"]
+    table = Scores(
+        pl.DataFrame({"model": names, "benchmark": "NUL", "score": 0.5}).with_columns(pl.col("model").str.strip_chars())
+    )
+    aggregates, _ = validated(sources.write_as(table, tmp_path, "every-eval-ever"), tmp_path)
+    folders = {place.rpartition("/")[0].removeprefix("data/") for place in aggregates}
+    assert folders == {"NUL_/a/b_c", "NUL_/data_/data_", "NUL_/con.x_/con.x_", "NUL_/x_/x_", "NUL_/o/v_1"}
 
 
 def test_ratings_have_no_place_there(tmp_path):
@@ -168,11 +269,14 @@ def test_scales_directions_and_unknown_levels_are_what_the_file_says(tmp_path):
         result("b", 3.0, lower_is_better=True),
         result("c", -1, has_unknown_level=True),
         result("d", None),
+        result("e", 3.0, lower_is_better=True, max_score="Infinity"),
     ]
     held = {"schema_version": "0.3.0", "evaluation_id": "e", "model_info": {"id": "m"}, "evaluation_results": results}
     (tmp_path / "x.json").write_text(json.dumps(held))
     made = sources.account(tmp_path / "x.json")
-    assert (made.n_read, made.n_used) == (4, 1)
-    assert made.left_out == {"lower is better": 1, "unknown level": 1, "no score": 1}
-    assert sources.read(tmp_path / "x.json").frame["score"].to_list() == [0.625]
+    assert (made.n_read, made.n_used) == (5, 2)
+    unknown = "lower is better, and nothing says what the highest value is"
+    assert made.left_out == {unknown: 1, "unknown level": 1, "no score": 1}
+    assert sources.read(tmp_path / "x.json").frame["score"].to_list() == [0.625, 0.97]
+    assert "b: scores from 0 to 100 are read as 1 to 0, as lower is better." in made.notes
     assert "a: scores from 0 to 100 are read as 0 to 1, as the file says." in made.notes

@@ -103,32 +103,44 @@ def test_prompts_are_a_factor_with_the_counts_that_promptfoo_states(files):
     for prompt in json.loads(path.read_text())["results"]["prompts"]:
         passed, failed, errors = (prompt["metrics"][f"test{one}Count"] for one in ("Pass", "Fail", "Error"))
         stated.add((prompt["provider"], prompt["label"], passed, passed + failed + errors, errors))
-    ours = sources.read(path, errors="wrong").frame.group_by("subject", "prompt")
+    ours = sources.read(path).frame.group_by("subject", "prompt")
     assert set(ours.agg(pl.sum("score"), pl.len().alias("n"), pl.count("error")).rows()) == stated
     assert len(stated) == 4
 
 
-def test_errors_are_dropped_or_wrong(files):
+def test_an_errored_attempt_is_kept_and_counts_as_the_user_says(files):
     path = files["promptfoo output"].path
-    assert sources.read(path).frame["score"].to_list() == [1, 0, 1]
-    wrong = sources.read(path, errors="wrong")
-    assert wrong.frame["score"].to_list() == [1, 0, 1, 0]
-    assert "1 attempts ended in an error and count as wrong; --errors drop excludes them." in wrong.notes
-    assert sources.account(path).left_out == {"ended in an error (--errors wrong counts them as wrong)": 1}
-    with pytest.raises(OptionError, match="No policy for errors called 'ignore'"):
-        sources.read(path, errors="ignore")
+    table = sources.read(path)
+    assert table.frame["score"].to_list() == [1, 0, 1, None]
+    assert table.frame["outcome"].to_list() == ["scored", "scored", "scored", "errored"]
+    assert "1 of 4 attempts have no score: 1 errored." in table.notes
+    assert not sources.account(path).left_out
+    for count, scores in (("errored=wrong", [1, 0, 1, 0]), ({"errored": "drop"}, [1, 0, 1]), ("harness", [1, 0, 1, 0])):
+        assert sources.read(path, count=count).counted.frame["score"].to_list() == scores
+    assert [str(one) for one in table.policies] == ["errored=drop", "errored=wrong"]
+    with pytest.raises(OptionError, match="No rule for errored called 'ignore'"):
+        sources.read(path, count="errored=ignore")
+    with pytest.raises(
+        OptionError, match="count and missing_score are about attempts without a score; these are votes"
+    ):
+        sources.read(files["LMArena votes (jsonl)"].path, count="harness")
 
 
-def test_tools_that_count_errors_as_wrong_are_followed(files):
+def test_a_harness_that_counts_errors_as_wrong_is_followed_where_it_is_asked_for(files):
     path = files["SWE-bench report"].path
-    assert sources.read(path).frame["score"].to_list() == [1, 1, 0, 0, 0]
-    assert sources.read(path, errors="drop").frame["score"].to_list() == [1, 1, 0]
-    assert sources.read(path).frame["family"].unique().to_list() == ["django__django"]
-    assert sources.read(path).frame["subject"].unique().to_list() == ["acme/small"]
+    table = sources.read(path, count="harness")
+    assert table.frame["score"].to_list() == [1, 1, 0, None, None]
+    assert table.frame["outcome"].to_list()[3:] == ["errored", "absent"]
+    assert table.frame["reason"].to_list()[3:] == ["the evaluation of the patch failed", "not submitted"]
+    assert table.counted.frame["score"].to_list() == [1, 1, 0, 0, 0]
+    assert table.frame["family"].unique().to_list() == ["django__django"]
+    assert table.frame["subject"].unique().to_list() == ["acme/small"]
+    with pytest.raises(OptionError, match="swe_bench and evalplus count attempts without a score differently"):
+        sources.read([path, files["EvalPlus results"].path], count="harness")
 
 
 def test_a_metric_can_be_chosen(files):
-    assert sources.read(files["promptfoo output"].path, metric="score").frame["score"].to_list() == [1, 0.25, 1]
+    assert sources.read(files["promptfoo output"].path, metric="score").frame["score"].to_list() == [1, 0.25, 1, None]
     assert sources.read(files["EvalPlus results"].path, metric="base").frame["score"].to_list() == [1, 1]
     exact = sources.read(files["DeepEval test run"].path, metric="Exact Match")
     assert exact.frame["domain"].unique().to_list() == ["Exact Match"]
@@ -168,7 +180,7 @@ def test_results_and_details_of_one_run_are_read_once(files):
     assert made.left_out == {
         "scores, where attempts are read (--table scores reads them)": 1,
         "an average over tasks": 2,
-        "lower is better": 1,
+        "lower is better, and nothing says what the highest value is": 1,
     }
     assert isinstance(sources.read(folder, table="scores"), Scores)
 
@@ -183,7 +195,7 @@ def test_harbor_sums_what_a_trial_of_several_steps_spent(files):
         ("acme/task-0", 1, 1.0, None),
         ("acme/task-0", 2, 0.0, None),
         ("acme/task-1", 1, 1.0, None),
-        ("acme/task-1", 2, 0.0, "AgentTimeoutError"),
+        ("acme/task-1", 2, None, "AgentTimeoutError"),
         ("acme/task-2", 1, 0.5, None),
     ]
 
@@ -191,7 +203,9 @@ def test_harbor_sums_what_a_trial_of_several_steps_spent(files):
 def test_harbor_names_model_agent_limit_cost_and_seconds(files):
     frame = sources.read(files["Harbor job"].path).frame.sort("task")
     assert frame["subject"].unique().to_list() == ["acme/small (terminus-2)"]
-    assert frame.select("score", "limit", "cost", "seconds", "tokens").row(2) == (0, "AgentTimeoutError", 0.01, 60, 120)
+    assert frame.select("outcome", "limit", "cost", "seconds", "tokens").row(2) == (
+        *("limit", "AgentTimeoutError", 0.01, 60, 120),
+    )
 
 
 def test_samples_without_a_model_take_it_from_the_evals(files):
@@ -277,7 +291,7 @@ def test_a_damaged_file_among_others_is_named_and_strict_stops(files, tmp_path):
     (tmp_path / "a.json").write_text(whole)
     (tmp_path / "b.json").write_text(whole[: len(whole) // 2])
     made = sources.account(tmp_path)
-    assert (made.n_read, made.n_used, made.n_unexplained) == (4, 3, 0)
+    assert (made.n_read, made.n_used, made.n_unexplained) == (4, 4, 0)
     assert any(note.startswith("1 file was not read (damaged; --strict stops instead): b.json") for note in made.notes)
     with pytest.raises(InputError, match=r"b\.json: not a whole JSON file"):
         sources.read(tmp_path, strict=True)
@@ -487,3 +501,144 @@ def test_the_documented_table_is_what_the_command_prints(files, outcomes):
     printed = [formats.line(file, outcomes.get(name)) for name, file in files.items()]
     assert len(printed) > 30
     assert [line for line in printed if line not in documented] == []
+
+
+# which scores are better
+
+
+def deepeval_run(folder):
+    cases = [
+        {"name": f"c{i}", "metricsData": [{"name": "Hallucination", "score": x}]} for i, x in enumerate((0.0, 0.5))
+    ]
+    (folder / "run.json").write_text(
+        json.dumps({"testCases": cases, "metricsScores": [], "hyperparameters": {"model": "m"}})
+    )
+    return {}
+
+
+def openai_run(folder):
+    spec = {"spec": {"completion_fns": ["m"], "eval_name": "asr.v0", "base_eval": "asr"}}
+    events = [
+        {"run_id": "r", "event_id": n, "sample_id": f"s{n}", "type": "metrics", "data": {"wer": x}}
+        for n, x in enumerate((0.0, 1.5))
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (spec, *events)))
+    return {}
+
+
+def lighteval_run(folder):
+    frame = pl.DataFrame(
+        {"metric": [{"em": 1.0, "wer": 0.0}, {"em": 0.0, "wer": 1.5}], "doc": [{"id": "a"}, {"id": "b"}]}
+    )
+    frame.write_parquet(folder / "details_asr_2026-01-01T00-00-00.0.parquet")
+    return {"metric": "wer"}
+
+
+def helm_run(folder):
+    run = folder / "run"
+    run.mkdir()
+    (run / "run_spec.json").write_text(json.dumps({"name": "talk:model=m", "adapter_spec": {"model": "m"}}))
+    stats = [
+        {"instance_id": f"i{n}", "stats": [{"name": {"name": "toxic_frac"}, "mean": x, "count": 1}]}
+        for n, x in enumerate((0.0, 0.5))
+    ]
+    (run / "per_instance_stats.json").write_text(json.dumps(stats))
+    return {"metric": "toxic_frac"}
+
+
+@pytest.mark.parametrize("make", [deepeval_run, openai_run, lighteval_run, helm_run])
+def test_a_metric_of_which_lower_values_are_better_is_read_so(tmp_path, make):
+    options = make(tmp_path)
+    table = sources.read(tmp_path, **options)
+    assert set(table.frame["better"]) == {"lower"}
+    assert sorted(table.frame["score"])[0] == 0
+    is_free = max(table.frame["score"]) > 1
+    assert ("free" in table.frame["scale"].to_list() if "scale" in table.frame.columns else False) == is_free
+    assert sources.account(tmp_path, **options).n_unexplained == 0
+
+
+def test_an_unknown_metric_of_lighteval_is_not_another_one(tmp_path):
+    lighteval_run(tmp_path)
+    with pytest.raises(OptionError, match="No metric in .* called 'wher'"):
+        sources.read(tmp_path, metric="wher")
+    assert sources.read(tmp_path).frame["score"].to_list() == [1, 0]  # higher is better first
+
+
+# attempts without a score
+
+
+def test_harbor_tells_limits_of_the_agent_from_faults_of_the_instrument(tmp_path):
+    exceptions = ["AgentTimeoutError", "VerifierTimeoutError", "RateLimitError", "ContextLengthExceededError", None]
+    for place, exception in enumerate([*exceptions, "late, but scored"]):
+        trial = {
+            "task_name": f"t{place}", "trial_name": f"t{place}__a", "agent_info": {"name": "x"},
+            "verifier_result": {"rewards": {"reward": 1}} if place == 5 else None,
+            "exception_info": {"exception_type": exception} if exception else None,
+        }  # fmt: skip
+        (tmp_path / f"t{place}").mkdir()
+        (tmp_path / f"t{place}/result.json").write_text(json.dumps(trial))
+    frame = sources.read(tmp_path).frame.sort("task")
+    assert frame["outcome"].to_list() == ["limit", "errored", "errored", "limit", "unscored", "scored"]
+    assert frame["reason"].to_list() == [*exceptions[:4], "the verifier gave no reward", None]
+
+
+def test_frames_of_inspect_keep_samples_without_a_score():
+    rows = [
+        {"id": "a", "score_includes": "C", "error": None, "limit": None},
+        {"id": "b", "score_includes": None, "error": "boom", "limit": None},
+        {"id": "c", "score_includes": None, "error": None, "limit": "token"},
+        {"id": "d", "score_includes": "nan", "error": None, "limit": None},
+    ]
+    frame = pl.DataFrame(rows).with_columns(
+        sample_id=pl.col("id"), eval_id=pl.lit("e"), epoch=1, model=pl.lit("m"), task_name=pl.lit("t")
+    )
+    table = sources.read(frame)
+    assert table.frame["outcome"].to_list() == ["scored", "errored", "limit", "unscored"]
+    assert table.frame["reason"].to_list() == [None, "boom", "token", "the score is nan"]
+
+
+def test_scanners_without_a_value_are_attempts_where_others_have_one(files, tmp_path):
+    scan = pl.read_parquet(files["Inspect Scout results"].path)
+    broken = [None if "scan_error" not in scan.columns else pl.lit(None, pl.String)][0]
+    gone = pl.int_range(pl.len()) == 0
+    changed = scan.with_columns(
+        pl.when(gone).then(None).otherwise("value").alias("value"),
+        pl.when(gone).then(pl.lit("null")).otherwise("value_type").alias("value_type"),
+    )
+    if broken is not None:
+        late = pl.int_range(pl.len()) == 1
+        changed = changed.with_columns(
+            pl.when(late).then(pl.lit("no reply")).otherwise("scan_error").alias("scan_error")
+        )
+    changed.write_parquet(tmp_path / "scan.parquet")
+    table = sources.read(tmp_path / "scan.parquet")
+    reasons = dict(table.frame.drop_nulls("reason").select("reason", "outcome").rows())
+    assert reasons == {"the scanner gave no value": "unscored"} | (
+        {"no reply": "errored"} if broken is not None else {}
+    )
+    assert len(table) == len(scan)
+
+
+def test_a_blank_run_of_metr_is_an_attempt(tmp_path):
+    rows = [
+        {"task_id": "t/1", "alias": "m", "score_binarized": 1},
+        {"task_id": "t/2", "alias": "m", "score_binarized": None, "fatal_error_from": "server"},
+    ]
+    rows += [{"task_id": "t/3", "alias": "m", "score_binarized": None, "fatal_error_from": "usageLimits"}]
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = sources.read(tmp_path / "runs.jsonl")
+    assert table.frame["outcome"].to_list() == ["scored", "errored", "limit"]
+    assert sources.account(tmp_path / "runs.jsonl").n_unexplained == 0
+
+
+def test_an_empty_cell_of_a_spreadsheet_is_an_attempt(tmp_path):
+    pytest.importorskip("fastexcel")
+    writer = pytest.importorskip("xlsxwriter")
+    with writer.Workbook(tmp_path / "x.xlsx") as book:
+        sheet = book.add_worksheet()
+        for place, row in enumerate(
+            [("model", "item", "score"), ("a", "q1", 1), ("a", "q2", None), ("b", "q1", "timeout")]
+        ):
+            sheet.write_row(place, 0, row)
+    table = sources.read(tmp_path / "x.xlsx")
+    assert table.frame["outcome"].to_list() == ["scored", "unscored", "errored"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howsure import safe_io
+from howsure import safe_io, sources
 from howsure.errors import InputError, MissingExtraError, OptionError
 from howsure.evals.comparison import compare
 from howsure.evals.explorer import explore, with_texts
@@ -105,6 +105,32 @@ def test_accuracy_and_standard_errors_agree_with_inspect(made, name):
     assert (by_task.n_clusters, by_group.n_clusters) == (12, 4)
     assert theirs["clustered"] > 0.01
     assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["troubled", "troubled_json"])
+def test_every_ending_is_an_attempt_with_the_words_of_the_log_and_the_harness_mean_is_that_of_the_log(made, name):
+    table = read(made / name, count="harness", cache=False)
+    one = table.frame.filter(epoch=1).with_columns(pl.col("task").str.strip_prefix("troubled/"))
+    endings = {task: (outcome, reason) for task, outcome, reason in one.select("task", "outcome", "reason").rows()}
+    assert endings == dict.fromkeys(("s0", "s7", "s8"), ("scored", None)) | {
+        "s1": ("errored", "RuntimeError('stumbled')"),
+        "s2": ("unscored", "grader_failed The grade was not found."),
+        "s3": ("refused", "refusal"),
+        "s4": ("refused", "content_filter"),
+        "s5": ("limit", "message"),
+        "s6": ("refused", "RuntimeError('400: content_filter of the provider')"),
+    }
+    assert table.outcomes == {MODEL: {"errored": 1, "limit": 2, "refused": 6, "scored": 7, "unscored": 2}}
+    assert "11 of 18 attempts have no score: 1 errored, 6 refused, 2 unscored, 2 ended by a limit." in table.notes
+    assert repr(table).endswith("without a score: 1 errored, 6 refused, 2 unscored, 2 ended by a limit>")
+    theirs = reported(only(made / name))
+    (row,) = summary(table.counted, by="all").rows
+    assert (row.mean.value, row.se) == (pytest.approx(theirs["accuracy"]), pytest.approx(theirs["stderr"]))
+    assert theirs["accuracy"] == 0.5  # of s0, s1, s7, s8: the two epochs of s1 are one item
+    wrong = read(made / name, count="errored=wrong", cache=False).counted
+    assert wrong.frame.group_by("task").agg(pl.mean("score"))["score"].mean() == pytest.approx((1 + 0.5) / 8)
+    account = sources.account(made / name)
+    assert (account.n_read, account.n_used, account.n_unexplained) == (18, 18, 0)
 
 
 @pytest.mark.parametrize("name", ["arith", "json"])
@@ -377,12 +403,8 @@ def test_other_values_are_refused(tmp_path, value):
     [
         (
             "flaky",
-            9,
-            [
-                "1 sample errored and was excluded: flaky on mockllm/model.",
-                "2 samples were unscored and excluded: flaky on mockllm/model.",
-                "The attempts at 1 task were renumbered because epochs are missing: flaky on mockllm/model.",
-            ],
+            12,
+            ["3 of 12 attempts have no score: 1 errored, 2 unscored."],
         ),
         ("edited.eval", 36, ["2 samples were edited, and the edited score counts: arith on mockllm/model."]),
         ("edited.json", 36, ["2 samples were edited, and the edited score counts: arith on mockllm/model."]),
@@ -399,11 +421,11 @@ def test_other_values_are_refused(tmp_path, value):
         ),
         (
             "retried",
-            5,
+            6,
             [
                 "1 log was excluded because a newer log of the same run is there: flaky on mockllm/model.",
                 "1 sample was edited, and the edited score counts: flaky on mockllm/model.",
-                "1 sample was unscored and excluded: flaky on mockllm/model.",
+                "1 of 6 attempts have no score: 1 unscored.",
             ],
         ),
     ],
@@ -424,10 +446,16 @@ def test_an_edited_score_is_used_as_edited(made):
 def test_a_failed_log_tells_its_status_and_its_cancelled_samples(made):
     failed, retried = sorted((made / "retried").iterdir())
     table = inspect_logs.read([failed])
-    assert table.frame["task"].to_list() == ["flaky/s0"]
+    assert table.frame.filter(outcome="scored")["task"].to_list() == ["flaky/s0"]
+    assert sorted(table.frame["task"]) == [f"flaky/s{i}" for i in range(6)]
+    endings = {
+        task: (outcome, reason) for task, outcome, reason in table.frame.select("task", "outcome", "reason").rows()
+    }
+    assert endings["flaky/s1"] == ("errored", "RuntimeError('stumbled')")
+    assert endings["flaky/s5"] == ("absent", "the run ended (error) without it")
+    others = {outcome + (reason or "")[:15] for outcome, reason in endings.values()} - {"erroredRuntimeError('s"}
+    assert others <= {"scored", "absentthe run ended (", "erroredCancelledError("}, others
     assert "1 log did not end in success, and the complete samples count: flaky on mockllm/model, error." in table.notes
-    assert "1 sample errored and was excluded: flaky on mockllm/model." in table.notes
-    assert any(note.endswith("cancelled and excluded: flaky on mockllm/model.") for note in table.notes)
     assert rows(made / "retried")["source"].unique().to_list() == [retried.name]
 
 
@@ -449,9 +477,14 @@ def unfinished(source, folder):
 def test_an_unfinished_log_gives_the_samples_in_its_journal(arith, tmp_path):
     table = inspect_logs.read([unfinished(arith, tmp_path)])
     told = [f"arith/{one['id']}" for one in json.loads(members(arith)["summaries.json"])[:9]]
-    assert sorted(table.frame["task"]) == sorted(told)
+    assert sorted(table.frame.filter(outcome="scored")["task"]) == sorted(told)
+    absent = table.frame.filter(outcome="absent")
+    assert len(table.frame) == 36 == 9 + len(absent)
+    assert absent["reason"].unique().to_list() == ["the run ended (started) without it"]
+    assert set(table.frame.group_by("task").len()["len"]) == {3}
     assert table.notes == (
         "1 log did not end in success, and the complete samples count: arith on mockllm/model, started.",
+        "27 of 36 attempts have no score: 27 absent.",
     )
 
 
@@ -465,9 +498,7 @@ def test_a_log_in_many_batches_is_read_without_opening_samples(arith, tmp_path):
 
 def test_no_scored_sample_is_an_error_that_says_why(tmp_path):
     path = by_hand(tmp_path / "log.json", [None, math.nan])
-    with pytest.raises(
-        InputError, match=r"no sample has a score\. 2 samples were unscored and excluded: hand on a/b\."
-    ):
+    with pytest.raises(InputError, match=r"no sample has a score \(most often: the scorer gave no value\)\."):
         rows(path)
 
 
@@ -534,10 +565,11 @@ def test_the_newest_log_of_a_run_counts(arith, tmp_path):
 
 def test_many_places_are_cut_short_in_a_note(tmp_path):
     for i in range(6):
-        path = by_hand(tmp_path / f"{i}.json", ["C", None])
+        path = by_hand(tmp_path / f"{i}.json", ["C", None], error={"message": "late"})
         path.write_text(path.read_text().replace("a/b", f"a/{i}"))
     assert inspect_logs.read([tmp_path]).notes == (
-        "6 samples were unscored and excluded: hand on a/0 (1), hand on a/1 (1), hand on a/2 (1), hand on a/3 (1) and 2 more.",
+        "6 samples errored but were scored, which counts as it does in Inspect: hand on a/0 (1), hand on a/1 (1), hand on a/2 (1), hand on a/3 (1) and 2 more.",
+        "6 of 12 attempts have no score: 6 errored.",
     )
 
 
@@ -632,7 +664,9 @@ def test_notes_name_the_configuration_and_infinity_is_no_percentage(tmp_path):
         held = json.loads(path.read_text())
         held["eval"]["task_args"] = {"hint": number}
         path.write_text(json.dumps(held))
-    assert "2 samples errored and were excluded: hand (hint=0) on a/b." in inspect_logs.read([tmp_path]).notes
+    table = inspect_logs.read([tmp_path])
+    assert table.frame.filter(outcome="errored")["domain"].to_list() == ["hand (hint=0)"] * 2
+    assert table.notes == ("2 of 4 attempts have no score: 2 errored.",)
     with pytest.raises(InputError, match="Infinity is not a finite number") as caught:
         rows(by_hand(tmp_path / "inf.json", [math.inf]))
     assert "divide_by" not in str(caught.value)
@@ -898,3 +932,27 @@ def test_another_mean_that_the_log_states_is_named(tmp_path):
     result["metrics"]["accuracy"]["value"] = 0.5
     path.write_text(json.dumps({**log, "results": {"scores": [result]}}))
     assert not read(path).notes
+
+
+def test_absent_samples_of_shuffled_logs_are_paired_by_content_where_it_is_known(made, tmp_path):
+    one, other = sorted((made / "shuffled").iterdir())
+    parts = members(one)
+    told = json.loads(parts["summaries.json"])
+    ids = [sample["id"] for sample in told]
+    header = json.loads(parts["header.json"])
+    header["status"] = "cancelled"
+    header["eval"]["dataset"]["sample_ids"] = ids
+    header["eval"]["config"]["epochs"] = 2
+    kept = [*told[:40], *({**sample, "epoch": 2} for sample in told[:5])]
+    changed = {name: data for name, data in parts.items() if not name.startswith(("_journal", "samples/"))}
+    changed |= {f"samples/{s['id']}_epoch_{s['epoch']}.json": parts[f"samples/{s['id']}_epoch_1.json"] for s in kept}
+    first = write_zip(tmp_path / one.name, changed | {"header.json": header, "summaries.json": kept})
+    shutil.copy(other, tmp_path / other.name)
+    account, table = sources.account([first, tmp_path / other.name]), inspect_logs.read([first, tmp_path / other.name])
+    # the second epoch of 35 samples is absent and known by the first; 10 samples are absent in both, and nothing says what they ask
+    assert table.outcomes["test/1"] == {"absent": 35, "scored": 45}
+    assert account.left_out["absent, and nothing says what it asks"] == 20
+    assert account.n_unexplained == 0
+    absent = table.frame.filter(outcome="absent")
+    assert absent["item_digest"].null_count() == 0
+    assert set(absent["task"]) <= set(table.frame.filter(subject="test/2")["task"])

@@ -4,7 +4,9 @@ import gzip
 import hashlib
 import json
 from datetime import date
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
@@ -12,6 +14,7 @@ from howsure.sources import lm_eval, read, recognise
 from howsure.tables import Attempts, Scores
 
 STAMP = "2024-05-01T12-34-56.789012"
+REAL = Path(__file__).parents[3] / "shared/data/formats/lm_eval"
 MODEL = "EleutherAI/pythia-160m"
 
 GSM8K = {
@@ -140,7 +143,7 @@ def test_what_is_no_score_is_left_out_and_told(tmp_path):
     table = read(results(tmp_path, tasks))
     assert table.frame["benchmark"].to_list() == ["good"]
     assert not table.has("se")
-    assert "Excluded because lower is better: word_perplexity on wikitext." in table.notes
+    assert f"Excluded because {LOWER}: word_perplexity on wikitext." in table.notes
     assert "Excluded because not between 0 and 1: bleu on wmt." in table.notes
     assert "Excluded because not a number: mcc on odd, note on odd." in table.notes
 
@@ -247,34 +250,39 @@ def test_the_first_usable_metric_is_read_and_told_unless_one_is_chosen(tmp_path)
     path = samples(tmp_path, rows)
     table = read(path)
     assert table.frame["score"].to_list() == [1, 1]
-    assert any("scored by acc; --metric chooses among length, acc_norm" in note for note in table.notes)
+    assert any("scored by acc; --metric chooses among perplexity, length, acc_norm" in note for note in table.notes)
     assert read(path, metric="acc_norm").frame["score"].to_list() == [0.5, 0.5]
 
 
-def test_a_metric_where_lower_is_better_is_not_read(tmp_path):
+def test_a_metric_where_lower_is_better_comes_last(tmp_path):
     results(tmp_path, {"gsm8k": GSM8K}, higher_is_better={"gsm8k": {"loss": False, "acc": True}})
     path = samples(tmp_path, [sample(0, loss=0.25, acc=1)])
     assert read(path, metric="acc").frame["score"].to_list() == [1]
-    assert "gsm8k: excluded because lower is better: loss." in read(path).notes
-    with pytest.raises(OptionError, match="Lower values of loss are better"):
-        read(path, metric="loss")
-    with pytest.raises(InputError, match=r"higher is better \(lower values of loss are better\)"):
-        read(samples(tmp_path, [sample(0, loss=0.25)]))
+    assert read(path).frame["score"].to_list() == [1]
+    assert "gsm8k: scored by acc; --metric chooses among loss." in read(path).notes
+    alone = read(samples(tmp_path, [sample(0, loss=0.25)]))
+    assert alone.frame.select("score", "better").rows() == [(0.25, "lower")]
 
 
-LOWER = ["bits_per_byte", "brier_score", "byte_perplexity", "toxicity", "wer", "ter", "pct_stereotype"]
+LOWER = "lower is better, and nothing says what the highest value is"
+METRICS = ["bits_per_byte", "brier_score", "byte_perplexity", "toxicity", "wer", "ter", "pct_stereotype"]
 
 
-@pytest.mark.parametrize("metric", LOWER)
+@pytest.mark.parametrize("metric", METRICS)
 def test_a_metric_is_lower_is_better_by_its_name_where_the_file_says_nothing(tmp_path, metric):
     tasks = {"it": {f"{metric},none": 0.4, "acc,none": 0.5}}
     table = read(results(tmp_path, tasks, drop=("higher_is_better",)))
     assert table.frame["score"].to_list() == [0.5]
-    assert f"Excluded because lower is better: {metric} on it." in table.notes
+    assert f"Excluded because {LOWER}: {metric} on it." in table.notes
     path = samples(tmp_path / "alone", [sample(0, **{metric: 0.4, "acc": 1})])
     attempts = read(path)
     assert attempts.frame["score"].to_list() == [1]
-    assert f"gsm8k: excluded because lower is better: {metric}." in attempts.notes
+    for value, scale in ((0.4, None), (2.5, "free")):  # alone, or asked for, it is read as it is
+        path = samples(tmp_path / f"{scale}", [sample(0, **{metric: value}), sample(1, **{metric: value, "acc": 1})])
+        lower = read(path, metric=metric)
+        columns = ["score", "better", *(["scale"] if scale else [])]
+        assert lower.frame.select(columns).rows() == [(value, "lower", *([scale] if scale else []))] * 2
+        assert f"gsm8k: lower {metric} is better{', read as it is' if scale else ''}." in lower.notes
 
 
 def test_what_a_file_says_of_a_metric_goes_before_its_name(tmp_path):
@@ -289,7 +297,7 @@ def test_what_a_file_says_of_a_metric_goes_before_its_name(tmp_path):
     }
     table = read(results(tmp_path, tasks, drop=("higher_is_better",), configs=told))
     assert table.frame["score"].to_list() == [0.4]
-    assert table.notes == ("Excluded because lower is better: score on it.",)
+    assert table.notes == (f"Excluded because {LOWER}: score on it.",)
 
 
 def test_a_direction_that_nobody_says_is_told(tmp_path):
@@ -313,6 +321,28 @@ def test_identical_documents_are_further_attempts(tmp_path):
     same = table.frame.filter(task=f"gsm8k/{rows[0]['doc_hash']}")
     assert same.select("attempt", "score").rows() == [(1, 0.0), (2, 1.0)]
     assert "1 samples repeat a document of the same model and eval, and are its further attempts." in table.notes
+
+
+def test_a_document_without_the_metric_is_an_attempt_and_the_harness_mean_is_that_of_the_others(tmp_path):
+    rows = [sample(0, acc=1.0), sample(1, acc=0.0), sample(2), sample(3, acc=1.0), sample(4, acc=float("nan"))]
+    samples(tmp_path, rows)
+    results(tmp_path, {"gsm8k": {"alias": "gsm8k", "acc,none": 2 / 3}})
+    table = read(tmp_path, count="harness")
+    assert table.frame["outcome"].to_list() == ["scored", "scored", "unscored", "scored", "unscored"]
+    assert table.frame["reason"].drop_nulls().to_list() == ["no acc", "no acc"]
+    stated = read(tmp_path, table="scores").frame["score"][0]
+    assert table.counted.frame["score"].mean() == pytest.approx(stated)
+    assert table.counting("unscored=wrong").counted.frame["score"].mean() == pytest.approx(2 / 5)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="no shared data beside the project")
+def test_the_harness_means_of_a_real_run_are_those_that_it_states():
+    table = read(REAL, count="harness")
+    means = table.counted.frame.group_by("domain").agg(pl.mean("score"))
+    stated = json.loads(next(REAL.glob("results_*.json")).read_text())["results"]
+    for eval_name, mean in means.rows():
+        values = [value for name, value in stated[eval_name].items() if isinstance(value, float)]
+        assert any(mean == pytest.approx(value, abs=1e-12) for value in values), eval_name
 
 
 def test_a_second_run_goes_on_counting(tmp_path):

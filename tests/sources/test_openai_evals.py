@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.sources import openai_evals, read, recognise
+from howsure.sources import account, openai_evals, read, recognise
 
 SPEC = {
     "completion_fns": ["gpt-4"],
@@ -107,9 +107,10 @@ def test_other_events_are_counted_in_the_notes(tmp_path):
     events = [event("sampling", 0, {"prompt": "p"}), event("raw_sample", 0, {}), match(0, True)]
     events += [event("sampling", 1, {"prompt": "p"}), event("error", 1, {"type": "Timeout", "message": "late"})]
     table = read(write(tmp_path / "run.jsonl", *events))
-    assert len(table) == 1
+    assert table.frame.select("score", "outcome", "reason").rows() == [(1, "scored", None), (None, "errored", "late")]
     assert "Events not used: 1 error, 1 raw_sample, 2 sampling." in table.notes
-    assert any("1 of 2 samples have no score" in note for note in table.notes)
+    made = account(tmp_path / "run.jsonl")
+    assert (made.n_read, made.n_used, made.n_unexplained) == (5, 2, 0)
 
 
 def test_the_only_metric_is_taken_without_a_word(tmp_path):
@@ -168,10 +169,9 @@ def test_a_log_without_scores_is_refused(tmp_path):
         read(path)
 
 
-def test_a_match_without_correct_is_named_with_its_line(tmp_path):
+def test_a_match_without_correct_is_an_attempt_without_a_score(tmp_path):
     path = write(tmp_path / "run.jsonl", match(0, True), event("sampling", 1, {}), event("match", 1, {"picked": "x"}))
-    with pytest.raises(InputError, match=r"run\.jsonl line 4: score is missing"):
-        read(path)
+    assert read(path).frame.select("outcome", "reason").rows()[1] == ("unscored", "no event carries match")
 
 
 def test_a_broken_line_is_named(tmp_path):

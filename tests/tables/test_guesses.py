@@ -47,7 +47,7 @@ UGLY = {
         "x.csv",
         lines("model_name,question_id,correct", lambda m, i, r: (m, i, "Yes" if r else "no"))
         + "ann,q8,\nann,q9,N/A\nbob,q8,-\n",
-        "3 blanks excluded; no = 0, yes = 1",
+        "correct → score; no = 0, yes = 1",
     ),
     "inspect letters": (
         "x.csv",
@@ -100,7 +100,7 @@ UGLY = {
     "fractions per item": (
         "x.csv",
         lines("model,item,passed", lambda m, i, r: (m, i, f"{5 * r}/5")) + "ann,9,n/a\n",
-        "passed: 5/5 read as 5 of 5; 1 blank excluded",
+        "passed: 5/5 read as 5 of 5",
     ),
     "German": (
         "x.csv",
@@ -216,7 +216,7 @@ UGLY = {
             for m in RIGHT
             for i, r in enumerate([*RIGHT[m], float("nan")])
         ),
-        "NaN read as missing (2); 2 blanks excluded",
+        "NaN read as missing (2)",
     ),
     "circles": (
         "x.csv",
@@ -236,7 +236,7 @@ UGLY = {
     "errors": (
         "x.csv",
         lines("model,item,verdict", lambda m, i, r: (m, i, "PASS" if r else "FAIL")) + "ann,9,ERROR\n",
-        "1 error excluded (--errors wrong counts them as wrong); fail = 0, pass = 1",
+        "verdict → score; fail = 0, pass = 1",
     ),
 }
 
@@ -246,16 +246,16 @@ def test_ugly_forms_are_read_on_the_first_try(tmp_path, form):
     name, text, says = UGLY[form]
     (tmp_path / name).write_text(text, encoding="utf-8")
     table = sources.read(tmp_path / name, wanted="attempts")
-    assert {row.subject: row.mean.value for row in summary(table, by="all").rows} == pytest.approx(MEANS)
+    assert {row.subject: row.mean.value for row in summary(table.counted, by="all").rows} == pytest.approx(MEANS)
     assert table.notes[0].startswith("read as: ")
     assert says in table.notes[0]
 
 
 def test_the_command_says_what_it_assumed(tmp_path, command):
-    (tmp_path / "x.csv").write_text(UGLY["yes and no, with blanks"][1])
+    (tmp_path / "x.csv").write_text(UGLY["inspect letters"][1])
     told = command("summary", tmp_path / "x.csv")
     assert told.returncode == 0
-    assert "note: read as: model_name → subject, question_id → task, correct → score; 3 blanks excluded" in told.stderr
+    assert "note: read as: Model → subject, id → task, Score → score; c = 1, i = 0" in told.stderr
 
 
 def test_a_table_with_our_names_is_read_without_a_word(tmp_path):
@@ -281,6 +281,13 @@ def test_frames_go_the_same_way(tmp_path):
     assert all(one.equals(rows[0]) for one in rows)
     assert Attempts.of(frame).notes == ("read as: llm → subject, item_id → task, is_correct → score; no = 0, yes = 1.",)
     assert compare(pd.DataFrame(frame.to_dicts())).pairs[0].difference.value == 0.5
+
+
+def test_a_wide_table_has_no_columns_of_ours_that_nobody_gave(tmp_path):
+    (tmp_path / "x.csv").write_text("model,q1,q2\na,1,\nb,0,1\n")
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert set(table.frame.columns) == {"subject", "kind", "task", "attempt", "score"}
+    assert len(table.notes) == 1
 
 
 def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
@@ -744,12 +751,20 @@ def test_grades_in_whole_numbers_up_to_ten_are_read_as_they_are(tmp_path, name):
     assert sources.read(path).frame["score"].to_list() == pytest.approx([0.725, 0.9, 0.15, 0.41])
 
 
-def test_what_a_model_refused_or_did_not_finish_counts_as_wrong_and_is_said(tmp_path):
+def test_words_in_the_place_of_a_verdict_say_what_became_of_the_attempt(tmp_path):
     path = tmp_path / "verdicts.csv"
-    path.write_text("model,item,verdict\nann,1,Correct\nann,2,Refused\nbob,1,NOT_ATTEMPTED\nbob,2,timeout\n")
+    path.write_text("model,item,verdict\nann,1,Correct\nann,2,Refused\nbob,1,NOT_ATTEMPTED\nbob,2,timeout\nbob,3,n/a\n")
     table = sources.read(path)
-    assert table.frame["score"].to_list() == [1, 0, 0, 0]
-    assert "correct = 1, not_attempted = 0, refused = 0, timeout = 0" in table.notes[0]
+    assert table.frame.select("score", "outcome", "reason").rows() == [
+        (1, "scored", None),
+        (None, "refused", "Refused"),
+        (0, "scored", None),
+        (None, "errored", "timeout"),
+        (None, "unscored", "blank"),
+    ]
+    assert "correct = 1, not_attempted = 0" in table.notes[0]
+    assert "3 of 5 attempts have no score: 1 errored, 1 refused, 1 unscored." in table.notes
+    assert sources.account(path).n_left_out == sources.account(path).n_unexplained == 0
 
 
 def test_a_total_below_a_long_table_is_left_out_and_counted(tmp_path):
@@ -819,16 +834,15 @@ def test_what_only_looks_like_two_rows_of_names_is_refused(tmp_path, text):
 @pytest.mark.parametrize(
     "text", ["model,item,verdict\na,1,C\na,2,ERROR\na,3,\nb,1,I\n", "model,q1,q2\na,1,error\nb,,0\n"]
 )
-def test_errors_among_verdicts_follow_the_policy_and_are_accounted_for(tmp_path, text):
+def test_errors_among_verdicts_are_attempts_and_an_empty_cell_of_a_wide_table_is_none(tmp_path, text):
     path = tmp_path / "x.csv"
     path.write_text(text)
-    account = sources.account(path)
-    assert account.left_out["ended in an error (--errors wrong counts them as wrong)"] == 1
-    assert account.n_used == 2
+    account, is_wide = sources.account(path), "q1" in text
+    assert (account.n_used, dict(account.left_out)) == ((3, {"no score": 1}) if is_wide else (4, {}))
     assert account.n_unexplained == 0
-    wrong = sources.read(path, errors="wrong")
-    assert wrong.frame.filter(subject="a")["score"].to_list() == [1.0, 0.0]
-    assert "1 error counted as wrong" in wrong.notes[0]
+    wrong = sources.read(path, count="errored=wrong")
+    assert wrong.frame.filter(subject="a", outcome="errored")["reason"].str.to_lowercase().to_list() == ["error"]
+    assert wrong.counted.frame.filter(subject="a")["score"].to_list() == [1.0, 0.0]
 
 
 def test_rewards_below_zero_are_no_shares_with_mistakes(tmp_path):
@@ -896,7 +910,8 @@ def test_a_table_with_our_columns_is_read_as_it_stands_and_as_by_guessing(tmp_pa
         ("subject,task,score\na\u200b,q1,1\nb,q1,0\n", "blanks around fields removed"),
         ("subject,task,epoch,score\na,q1,0,1\na,q1,1,0\n", "in the order of epoch"),
         ("subject,task,score\na,q1,50%\na,q2,75%\n", "divided by 100"),
-        ("subject,task,score\na,q1,1\nb,q1,\n", "1 blank excluded"),
+        ("subject,task,score\na,q1,1\nb,q1,n/a\n", ""),
+        ("subject,task,score\na,q1,1\nb,q1,timeout\n", ""),
         ("subject,task,score,n\na,q1,0.5,10\nb,q1,0.25,4\n", "n_success"),
         ("subject,task,score,Release date\na,q1,1,2025-01-01\n", "Release date → date"),
     ],
@@ -915,3 +930,112 @@ def test_files_that_need_mending_are_mended_also_under_our_names(tmp_path, subje
     assert ends.frame["score"].to_list() == [1, 0]
     assert "empty fields at the ends of lines excluded" in " ".join(ends.notes)
     assert sources.read(tmp_path / "quote.csv").frame["task"].to_list() == ['5" pipe', "t"]
+
+
+@pytest.mark.parametrize(
+    ("held", "path"),
+    [
+        ({"metadata": {"model": "m"}}, "metadata.model"),
+        ({"config": {"model": "m", "judge": {"model": "j"}}}, "config.model"),
+        ({"meta": {"run": {"model_name": "m"}}, "judge": {"model": "j"}}, "meta.run.model_name"),
+        ({"config": {"model": {"name": "m", "temperature": 0}}}, "config.model.name"),
+        ({"model": {"name": "m"}}, "model.name"),
+    ],
+)
+@pytest.mark.parametrize("form", ["jsonl", "json", "frame"])
+def test_a_nested_name_of_the_model_is_the_subject(tmp_path, held, path, form):
+    if form == "frame" and path == "model.name":
+        pytest.skip("objects in a column of models are those of JSON")
+    rows = [
+        {"id": f"q{i}", "score": i % 2} | json.loads(json.dumps(held).replace('"m"', f'"m{i // 2}"')) for i in range(4)
+    ]
+    if form == "frame":
+        table = Attempts.of(pl.DataFrame(rows))
+    else:
+        text = json.dumps(rows) if form == "json" else "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"x.{form}").write_text(text)
+        table = sources.read(tmp_path / f"x.{form}")
+    assert table.frame.select("subject", "task").rows() == [(f"m{i // 2}", f"q{i}") for i in range(4)]
+    assert path in table.notes[0]
+
+
+def test_two_nested_models_and_several_nested_scores_are_asked_for(tmp_path):
+    rows = [{"id": i, "score": 1, "config": {"model": "a"}, "request": {"model": "b"}} for i in range(2)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"config\.model and request\.model name different models\."):
+        sources.read(tmp_path / "x.jsonl")
+    table = sources.read(tmp_path / "x.jsonl", rename={"subject": "request.model"})
+    assert table.frame["subject"].to_list() == ["b", "b"]
+    rows = [{"model": "a", "id": i, "scores": {"Factuality": 0.5, "Style": i}} for i in range(2)]
+    (tmp_path / "y.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"scores has several scores: Factuality, Style\."):
+        sources.read(tmp_path / "y.jsonl")
+    table = sources.read(tmp_path / "y.jsonl", rename={"score": "scores.Style"})
+    assert table.frame["score"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("total", ["TOTAL", "Average", "Overall", "Σ", "mean"])
+@pytest.mark.parametrize("header", ["subject,task,score", "model,item,correct", "model;benchmark;accuracy"])
+def test_a_total_of_each_model_in_a_long_table_is_no_item(tmp_path, total, header):
+    rows = [f"{m},q{i},{x}" for m, own in RIGHT.items() for i, x in enumerate(own)]
+    rows += [f"{m},{total},{sum(own) / len(own)}" for m, own in RIGHT.items()]
+    mark = ";" if ";" in header else ","
+    (tmp_path / "x.csv").write_text("\n".join([header, *(row.replace(",", mark) for row in rows)]))
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert dict(table.frame.group_by("subject").agg(pl.mean("score")).rows()) == pytest.approx(MEANS)
+    assert "2 rows that sum up the others excluded" in table.notes[0]
+    account = sources.account(tmp_path / "x.csv")
+    assert (account.n_read, account.n_left_out, account.n_unexplained) == (10, 2, 0)
+
+
+def test_an_item_that_is_called_sum_or_mean_is_an_item(tmp_path):
+    (tmp_path / "x.csv").write_text("subject,task,score\na,sum,1\na,mean,0\na,sort,1\nb,sum,0\nb,mean,0\nb,sort,1\n")
+    assert len(sources.read(tmp_path / "x.csv")) == 6
+    (tmp_path / "y.csv").write_text("model,item,score\na,overall,1\nb,overall,0\n")  # nothing that it could sum up
+    assert len(sources.read(tmp_path / "y.csv", wanted="attempts")) == 2
+
+
+LOWER = [
+    "wer",
+    "CER",
+    "word_error_rate",
+    "TER",
+    "perplexity",
+    "rmse",
+    "MAE",
+    "mse",
+    "loss",
+    "latency_s",
+    "brier",
+    "ECE",
+    "FID",
+]
+
+
+@pytest.mark.parametrize("name", [*LOWER, "toxicity"])
+def test_a_measure_of_errors_is_lower_is_better_within_and_beyond_one(tmp_path, name):
+    for values, scale in (((0.2, 0.9), None), ((0.4, 1.3), "free"), ((7.5, 30.0), "free")):
+        if scale and name in ("toxicity", "ECE"):
+            continue
+        (tmp_path / "x.csv").write_text(f"model,item,{name}\na,q,{values[0]}\nb,q,{values[1]}\n")
+        frame = sources.read(tmp_path / "x.csv", wanted="attempts").frame
+        assert frame.select("score", "better").rows() == [(value, "lower") for value in values]
+        assert (frame["scale"].to_list() if "scale" in frame.columns else [None]) == ([scale] * 2 if scale else [None])
+
+
+def test_published_scores_of_which_lower_ones_are_better_are_turned_around_or_excluded(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("model,MMLU,LibriSpeech WER\na,0.7,0.1\nb,0.6,0.2\n")
+    table, account = sources.read(path, table="scores"), sources.account(path, table="scores")
+    assert table.frame.select("model", "benchmark", "score").rows() == [("a", "MMLU", 0.7), ("b", "MMLU", 0.6)]
+    assert "LibriSpeech WER excluded: lower is better, and nothing says what the highest value is" in table.notes[0]
+    assert (account.left_out["lower is better"], account.n_unexplained) == (2, 0)
+    path.write_text("model,benchmark,wer\na,x,0.1\nb,x,0.25\n")
+    with pytest.raises(InputError, match="wer: lower is better"):
+        sources.read(path, table="scores")
+    assert sources.read(path, table="scores", better="lower").frame["score"].to_list() == pytest.approx([0.9, 0.75])
+    path.write_text("model,MMLU,wer\na,0.7,0.1\nb,0.6,0.2\n")
+    wide = sources.read(path, wanted="attempts").frame
+    assert dict(wide.select("task", "better").rows()) == {"MMLU": "higher", "wer": "lower"}
+    path.write_text("model,q1,q2\na,0.7,0.1\nb,0.6,0.2\n")
+    assert set(sources.read(path, wanted="attempts", better="lower").frame["better"]) == {"lower"}

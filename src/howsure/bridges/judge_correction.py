@@ -46,6 +46,7 @@ __all__ = [
 
 _PASS = 0.5
 _FEWEST = 3
+_NUMBER = pl.col("attempt").rank("ordinal").over("subject", "task").cast(pl.Int64)  # without those that do not count
 _ALIKE = 0.05  # a smaller p value says that the judge's errors differ between models
 _N_CHANCES = 400  # draws that make P(success | verdict) of the corrected attempts
 _N_RATES, _PER_CHAIN = 2000, 8  # draws whose quantiles are the intervals of corrected rates
@@ -119,7 +120,7 @@ class Corrected(Result):
         model = self.frame["subject"].replace_strict(models, range(len(models)), return_dtype=pl.Int64).to_numpy()
         verdict = (self.frame["score"].to_numpy() >= _PASS).astype(np.int64)
         score = pl.col("label").fill_null(pl.Series("expected", expected[model, verdict]))
-        return Attempts(self.frame.with_columns(score.alias("score")).drop("label"))
+        return Attempts(self.frame.with_columns(score.alias("score"), _NUMBER).drop("label"))
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -222,14 +223,16 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95, cluster
     check_level(level)
     judged = attempts.frame.filter(pl.col("kind") == "model")
     known = _labels(labels)
-    keyed = judged.with_columns(pl.format("{}/{}/{}", "subject", "task", "attempt").alias("item"))
-    frame = keyed.join(known, on="item", how="left", maintain_order="left").drop("item")
-    strangers = known.join(keyed, on="item", how="anti")
+    item = pl.format("{}/{}/{}", "subject", "task", "attempt").alias("item")
+    strangers = known.join(judged.with_columns(item), on="item", how="anti")
     if len(strangers):
         raise InputError(
             f"{len(strangers):,} labelled items match no attempt in this table, the first is {strangers['item'][0]!r}. "
             "Write items as subject/task/attempt."
         )
+    attempts = attempts.counted  # the judge gave the others no verdict
+    judged = attempts.frame.filter(pl.col("kind") == "model")
+    frame = judged.with_columns(item).join(known, on="item", how="left", maintain_order="left").drop("item")
     _refuse_too_few(frame.drop_nulls("label"))
     parts = {str(name): part for (name,), part in frame.group_by("subject", maintain_order=True)}
     counts = _counts(frame, [(model, None) for model in parts])
@@ -322,8 +325,9 @@ def judged_horizons(
     """
     check_level(level)
     people = novices.lazy.filter(pl.col("kind") == "human")
-    verdicts = corrected.frame.with_columns((pl.col("score") >= _PASS).cast(pl.Float64)).drop("label")
-    together = Attempts(pl.concat([people, verdicts.lazy()], how="diagonal_relaxed"))
+    verdicts = corrected.frame.with_columns((pl.col("score") >= _PASS).cast(pl.Float64), _NUMBER).drop("label")
+    both = Attempts(pl.concat([people, verdicts.lazy()], how="diagonal_relaxed"))
+    together = novices.derive(both.lazy, *both.notes)
     shared = shared_tasks(together, last=last)
     as_judged = _own_horizons(_estimator(shared, shared.successes), n_replicates, level, seed)
     if corrected.errors_differ:

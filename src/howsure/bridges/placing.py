@@ -38,11 +38,11 @@ def scores_of(
     cluster : str
         Column of the clusters, or ``none``.
     """
-    attempts = Attempts.of(attempts)
+    attempts = Attempts.of(attempts).counted
     of_models = attempts.lazy.filter(pl.col("kind") == "model")
     if of_models.head(1).collect().is_empty():
         raise InputError("No attempt is a model's (kind = model), so there is no model to score.")
-    models = Attempts(of_models, notes=attempts.notes)
+    models = attempts.derive(of_models)
     group = by or groups_of(models, None)[-1]
     if group == ALL and benchmark is None:
         raise OptionError("The attempts name no domain. Say what the benchmark is called (--benchmark NAME).")
@@ -84,11 +84,11 @@ def place_attempts(
         Seed of the intervals.
     """
     scale = Scale.loaded(scale)
-    attempts = Attempts.of(attempts)
+    attempts = Attempts.of(attempts).counted
     folded = {fold_name(name) for name in scale.problem.benchmarks}
     is_whole = benchmark is not None and fold_name(benchmark) in folded
     if is_whole and attempts.has("domain") and cluster != "domain":  # else every domain would have the same weight
-        attempts = Attempts(attempts.lazy.drop("domain"), notes=attempts.notes)
+        attempts = attempts.derive(attempts.lazy.drop("domain"))
     scores = scores_of(attempts, benchmark=benchmark, by=ALL if is_whole else None, cluster=cluster)
     found = set(match_benchmarks(scale, scores).frame["benchmark"])
     if not found & set(scale.problem.benchmarks):

@@ -78,6 +78,8 @@ def convert(
         raise OptionError(
             f"convert writes what is named last: omit -o, as in howsure convert IN {output.out}/table.csv."
         )
+    if (to is None or counts) and (reading.count, reading.missing_score) != (None, None):
+        raise OptionError(sources.KEPT_IN_TABLES)
     if check:
         _check(paths, reading, output.console)
         return
@@ -89,7 +91,7 @@ def convert(
         inputs = [str(_fetch(url, output.console)), *inputs]
     found = [] if reading.source else _recognised(inputs)
     output.console.notes(f"{one.path}: {one.source}, because {one.reason}" for one in found)
-    table = reading.count(inputs, output.console, scheduler) if counts else reading.read(inputs, output.console)
+    table = reading.counts(inputs, output.console, scheduler) if counts else reading.read(inputs, output.console)
     if to:
         written: Any = sources.write_as(table, target, to)
         output.console.say(f"{target}: {len(written)} files with {table!r}")

@@ -132,7 +132,16 @@ class Reading:
     ] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
-    errors: Annotated[str | None, _option("Attempts that ended in an error: drop them, or count them as wrong.")] = None
+    count: Annotated[
+        str | None,
+        _option(
+            "What attempts without a score count as, e.g. errored=wrong,unscored=drop; or harness: as the harness's own means count them. "
+            "[default: all defensible ways, which must agree]"
+        ),
+    ] = None
+    missing_score: Annotated[
+        float | None, _option("What a missing score counts as where scores have no worst value.")
+    ] = None
     decimal: Annotated[str | None, _option("Files: the decimal mark, where 1,234 could mean two numbers.")] = None
     lower_is_better: Annotated[
         bool, _option("Lower scores are better; scores outside 0–1 are analysed as they are.", "--lower-is-better")
@@ -166,7 +175,7 @@ class Reading:
     @property
     def options(self) -> dict[str, Any]:
         """What the source is told beside the scale."""
-        names = ("scorer", "family", "metric", "filter", "table", "mapping", "errors", "decimal", "better", "strict")
+        names = ("scorer", "family", "metric", "filter", "table", "mapping", "decimal", "better", "strict")
         told = {name: getattr(self, name) for name in names}
         return told | {"rename": _pairs("--map", self.map), "fill": _pairs("--set", self.set)}
 
@@ -182,11 +191,17 @@ class Reading:
                 progress=progress,
                 cache=not self.no_cache,
                 wanted=wanted,
+                **self.counting,
                 **self.options,
             )
         return self._named(table, console)
 
-    def count(self, inputs: list[str], console: Console, scheduler: str | None) -> Table:
+    @property
+    def counting(self) -> dict[str, Any]:
+        """What is said of attempts without a score."""
+        return {"count": self.count, "missing_score": self.missing_score}
+
+    def counts(self, inputs: list[str], console: Console, scheduler: str | None) -> Table:
         """The attempts in the inputs as counts, counted here or on a cluster; the notes are told."""
         from howsure.sources.counting import count_attempts
 

@@ -137,6 +137,7 @@ def model_counts(
     """
     if minutes not in MINUTES:
         raise OptionError.unknown("policy for minutes", minutes, MINUTES)
+    attempts = attempts.counted
     chosen, notes = _as_counted(attempts, kinds, {"limits": limits, "errors": errors, "flags": flags})
     if attempts.is_free:
         raise InputError("Some scores are of any size (scale = free), but a horizon needs success (1) and failure (0).")
@@ -441,7 +442,7 @@ def join_tasks(
     ).drop("#task", *(f"#{name}" for name in names))
     n_unused = int((~table["task"].is_in(matched.to_list())).sum())
     said = f"{where}: {len(there) - n_unknown:,} of {len(there):,} tasks have a row; {n_unused:,} rows name no task of the runs."
-    return Attempts(rows.collect(), notes=[*attempts.notes, said])
+    return Attempts(attempts.derive(rows.collect().lazy(), said))
 
 
 def count_table(frame: pl.DataFrame) -> ModelCounts:

@@ -6,8 +6,10 @@ A source is a module with
 - ``OPTIONS``: the reading options it understands beside ``divide_by`` and ``progress``;
 - ``recognise(path) -> str | None``: why this file is of this format, or None; looks at names and a few bytes only;
 - ``read(paths, *, divide_by=1, progress=None, **options) -> Table``: everything it recognised, as one checked table
-  whose ``notes`` say what was left out and why, and which tells `howsure.sources._reading` how many rows it saw and left out;
+  whose ``notes`` say what was left out and why, and which tells `howsure.sources._reading` how many rows it saw and left out.
+  An attempt without a score is a row: its ``outcome`` and ``reason``, or ``error`` and ``limit``, say what became of it;
 - ``SUBFOLDERS`` (optional): names of folders that belong to a folder that it takes as a whole;
+- ``HARNESS`` (optional): the outcomes without a score that the tool itself counts as ``wrong`` in its means; it excludes the others;
 - ``LAYOUTS`` (optional): for each layout of the format the keys or columns by which it is known, to name the nearest format.
 
 `SOURCES` lists them with the marks that a file must have for a source to be asked. Other packages add sources by an entry point in the group ``howsure.sources`` that names such a module; with
@@ -40,7 +42,7 @@ from howsure.sources._reading import (
     leave_out,
     unread,
 )
-from howsure.tables import TABLES, Table
+from howsure.tables import TABLES, Attempts, Table
 from howsure.tables.frames import expand
 from howsure.tables.spellings import alike_note
 
@@ -155,6 +157,8 @@ def read(
     divide_by: float = 1,
     progress: Progress | None = None,
     cache: bool = True,
+    count: str | Mapping[str, str] | None = None,
+    missing_score: float | None = None,
     **options: Any,
 ) -> Table:
     """Files, folders or globs in any format that Howsure knows, as one checked table.
@@ -172,6 +176,11 @@ def read(
         Called with the amount that is done and the total amount.
     cache : bool, default True
         Keep readings of unchanged files that took long, without texts, in the user's cache folder.
+    count : str or mapping, optional
+        What attempts without a score count as in analyses: ``"errored=wrong,unscored=drop"``, or ``"harness"`` for what the tool's own means do. Without
+        it, conclusions have to agree in all defensible ways.
+    missing_score : float, optional
+        What a missing score counts as where scores have no worst value.
     **options
         Further options of the format, such as ``scorer`` and ``family`` for Inspect logs, or ``table``, ``rename`` and ``fill`` for files.
 
@@ -185,7 +194,28 @@ def read(
     InputError
         If a file is damaged or has wrong values; the message names file, line, column and value.
     """
-    return _read(paths, source_name, divide_by, progress, is_cached=cache, options=options)[0]
+    table, made = _read(paths, source_name, divide_by, progress, is_cached=cache, options=options)
+    return with_count(table, [one.source for one in made.files if one.source], count, missing_score)
+
+
+def with_count(
+    table: Table, names: Iterable[str], count: str | Mapping[str, str] | None, missing_score: float | None
+) -> Table:
+    """The table, with what the user decided on attempts without a score; `names` are the sources that it comes from."""
+    if count is None and missing_score is None:
+        return table
+    if not isinstance(table, Attempts):
+        kind = type(table).__name__.lower()
+        raise OptionError(
+            f"--count and --missing-score are about attempts without a score; these are {kind}. Omit them."
+        )
+    rules = {name: dict(getattr(source(name), "HARNESS", {})) for name in dict.fromkeys(names)}
+    harness = next(iter(rules.values()), {})
+    if count == "harness" and any(one != harness for one in rules.values()):
+        raise OptionError(
+            f"--count harness: {' and '.join(rules)} count attempts without a score differently. Give rules, such as --count errored=wrong."
+        )
+    return table.counting(count, missing_score, harness=harness)
 
 
 def account(paths: Any, *, source_name: str | None = None, divide_by: float = 1, **options: Any) -> Account:
@@ -238,6 +268,8 @@ def convert(
     """
     if scheduler and not counts:
         raise OptionError("scheduler counts attempts on a cluster; pass counts as well.")
+    if (to is None or counts) and (options.get("count"), options.get("missing_score")) != (None, None):
+        raise OptionError(KEPT_IN_TABLES)
     if counts:
         from howsure.sources.counting import count_attempts
 
@@ -251,6 +283,8 @@ def convert(
         write_as(table, out, to)
     return table
 
+
+KEPT_IN_TABLES = "A written table keeps attempts without a score, so --count and --missing-score change nothing. Give them to the analysis."
 
 WRITTEN = ("every-eval-ever", "label-studio", "argilla", "potato", "prodigy", "mturk")
 """Formats that tables can be written in: the first takes attempts and scores, the others ratings."""
@@ -712,7 +746,6 @@ def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
 def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
     for option in options.keys() - {
         "strict",
-        "errors",
         "table",
         "wanted",
     }:  # hold for all; a source may have nothing to skip

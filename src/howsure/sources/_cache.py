@@ -35,6 +35,7 @@ __all__ = ["folder", "key", "load", "save"]
 MOST_BYTES = 512 * 2**20
 """Kept readings take at most this much; the oldest go first."""
 
+_LAYOUT = 2  # changes with what tables hold; readings of another layout are not used
 _SETTLED = 2.0  # seconds since the last change
 _HALF_WRITTEN_SECONDS = 3600.0  # no reading takes longer to write
 _LONGEST_TEXT = 300  # characters; a longer value is a text, not a name
@@ -52,7 +53,7 @@ def folder() -> Path:
 def key(files: Iterable[FileAccount], options: Mapping[str, Any]) -> str | None:
     """What names the reading of these files with these options, or None if it must not be kept."""
     made = hashlib.blake2b(digest_size=20)
-    made.update(repr((__version__, _readers(), sorted(options.items()))).encode(errors="replace"))
+    made.update(repr((__version__, _LAYOUT, _readers(), sorted(options.items()))).encode(errors="replace"))
     now = time.time()
     try:
         for one in files:
@@ -90,7 +91,8 @@ def load(name: str) -> tuple[Table, Account] | None:
             table=held["table"],
             notes=tuple(held["notes"]),
         )
-        table = TABLES[held["table"]](frame, notes=account.notes)
+        table = TABLES[held["table"]](frame)
+        table.notes = account.notes
         os.utime(path)
     except (OSError, ValueError, LookupError, TypeError, RecursionError, *FAULTS, HowsureError):
         return None

@@ -14,6 +14,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes
 from howsure.sources._reading import head, keys, leave_out, saw
+from howsure.sources._records import LOWER
 from howsure.tables import Scores, metrics
 from howsure.tables.frames import Part
 
@@ -203,7 +204,7 @@ class _Value:
     def why_not(self, divide_by: float) -> str | None:
         """Why this is not a score, or None."""
         if self.is_higher_better is False:
-            return "lower is better"
+            return LOWER
         if not _is_number(self.score):
             return "not a number"
         return None if 0 <= self.score <= divide_by else "not between 0 and 1"

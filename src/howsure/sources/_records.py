@@ -19,10 +19,10 @@ from howsure.safe_io import count_json_values, read_bytes
 from howsure.sources import Progress
 from howsure.sources._reading import leave_out, read_each, saw
 from howsure.tables import TABLES, Attempts, Scores, Table, Votes
-from howsure.tables.metrics import is_higher_better
+from howsure.tables.metrics import better_by_name
 
 __all__ = [
-    "ERRORS",
+    "LOWER",
     "Found",
     "as_table",
     "content_digest",
@@ -35,9 +35,8 @@ __all__ = [
     "verdict",
 ]
 
-ERRORS = ("drop", "wrong")
-"""What becomes of an attempt that ended in an error and has no score: it is left out, or it scores 0."""
-
+LOWER = "lower is better, and nothing says what the highest value is"
+"""Why an aggregate is no score."""
 _MOST_VALUES = 60_000_000  # of JSON, each of which may take 80 bytes in memory
 _LARGEST = 4 * 2**30
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
@@ -47,7 +46,7 @@ _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl
 class Found:
     """What one file held: rows of a table, and the rows that cannot be in it, by reason.
 
-    A row of Attempts whose ``score`` is None and that has an ``error`` is left out or scores 0, as the user wants.
+    A row of Attempts whose ``score`` is None says in ``error``, ``limit``, or ``outcome`` and ``reason`` what became of it.
     """
 
     path: Path
@@ -59,15 +58,17 @@ class Found:
     """The mean that the tool itself states, by model and eval: a note says where ours differs."""
 
     def add(self, **row: Any) -> None:
-        """Take a row, unless something that every row needs is missing."""
+        """Take a row, unless something that every row needs is missing; of a row with a score, its ``outcome`` and ``reason`` are dropped."""
         for column in self.table.columns:
             needed = column.required and column.name not in ("kind", "attempt", "score")
             if needed and not row.get(column.name):
                 self.left_out[f"no {column.name}"] += 1
                 return
-        if "score" in row and row["score"] is None and not row.get("error"):
+        if self.table is not Attempts and "score" in row and row["score"] is None:
             self.left_out["no score"] += 1
             return
+        if row.get("score") is not None:
+            row = {name: value for name, value in row.items() if name not in ("outcome", "reason")}
         self.rows.append(row)
 
 
@@ -78,19 +79,16 @@ def as_table(
     divide_by: float = 1,
     progress: Progress | None = None,
     strict: bool = False,
-    errors: str | None = None,
     table: str | None = None,
-    usual_errors: str = "drop",
     better: str | None = None,
+    harness: Mapping[str, str] = {},
 ) -> Table:
     """All that `load` found in the files, as one table.
 
     Where some files hold attempts and others aggregates of them, the attempts are read, unless `table` says otherwise.
-    `usual_errors` is what the tool itself does with attempts that ended in an error. `better` (higher, lower) is the direction of
-    scores outside 0–1, where neither a row nor the name of its eval says it.
+    `better` (higher, lower) is the direction of scores outside 0–1, where neither a row nor the name of its eval says it. `harness` is what the
+    tool itself counts as wrong: our means are compared with those that it states.
     """
-    if errors not in (None, *ERRORS):
-        raise OptionError.unknown("policy for errors", str(errors), ERRORS)
     loaded, skipped = read_each(paths, load, strict=strict, progress=progress)
     found = [one for several in loaded for one in ([several] if isinstance(several, Found) else several)]
     for one in found:
@@ -104,18 +102,25 @@ def as_table(
     if kind is Attempts:
         rows, anew = _told_apart(rows)
         notes += anew
-    rows, more = _settle(rows, kind, errors or usual_errors, divide_by, better)
+    rows, more = _settle(rows, kind, divide_by, better)
     left = sum((one.left_out for one in found), Counter[str]())
     notes += [*more, *(f"{n:,} rows excluded: {reason}." for reason, n in sorted(left.items()))]
     if not rows:
         raise InputError(f"{paths[0]}: no row can be used. {' '.join(notes)}".strip())
+    if kind is Attempts and all(row["score"] is None for row in rows):
+        why = Counter(row.get("reason") or row.get("error") or row.get("limit") or "" for row in rows).most_common(1)
+        raise InputError(
+            f"{paths[0]}: none of the {len(rows):,} attempts has a score. {why[0][0]} {' '.join(notes)}".strip()
+        )
     frame = _frame(rows, kind)
     if kind is Attempts:
         if "kind" not in frame.columns:
             frame = frame.with_columns(kind=pl.lit("model"))
         frame = frame.with_columns(attempt=pl.int_range(1, pl.len() + 1).over("subject", "task"))
-        notes += _differing(frame, found, divide_by)
-    return kind(frame, divide_by=divide_by, notes=notes)
+    made = kind(frame, divide_by=divide_by, notes=notes)
+    if isinstance(made, Attempts):
+        made.notes = (*made.notes, *_differing(made.counting("harness", harness=harness).counted.frame, found))
+    return made
 
 
 def content_digest(*parts: Any) -> str:
@@ -169,18 +174,10 @@ def _others_notes(others: Sequence[Found], kind: type[Table]) -> list[str]:
 
 
 def _settle(
-    rows: list[dict[str, Any]], kind: type[Table], errors: str, divide_by: float, better: str | None
+    rows: list[dict[str, Any]], kind: type[Table], divide_by: float, better: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Apply the policy for errors, and leave out aggregates that are not between 0 and 1."""
+    """The direction and the scale of attempts, and aggregates without those that are not between 0 and 1."""
     notes = []
-    errored = [row for row in rows if row.get("score") is None and row.get("error")]
-    if errored and errors == "wrong":
-        rows = [row | {"score": 0.0} if row.get("score") is None else row for row in rows]
-        notes.append(f"{len(errored):,} attempts ended in an error and count as wrong; --errors drop excludes them.")
-    elif errored:
-        rows = [row for row in rows if row.get("score") is not None]
-        leave_out("ended in an error (--errors wrong counts them as wrong)", len(errored))
-        notes.append(f"{len(errored):,} attempts ended in an error and were excluded; --errors wrong counts them as 0.")
     if kind is Scores:
         outside = [row for row in rows if not 0 <= row["score"] / divide_by <= 1]
         if outside:
@@ -200,9 +197,12 @@ def _settle(
 
 def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """Which scores are better. Evals with scores outside 0–1 are read as they are, if that is known."""
-    free = {row.get("domain"): row.get("better") for row in rows if not 0 <= row["score"] / divide_by <= 1}
-    known = {True: "higher", False: "lower", None: None}
-    direction = {name: better or said or known[is_higher_better(str(name))] for name, said in free.items()}
+    free = {
+        row.get("domain"): row.get("better")
+        for row in rows
+        if row["score"] is not None and not 0 <= row["score"] / divide_by <= 1
+    }
+    direction = {name: better or said or better_by_name(str(name)) for name, said in free.items()}
     shares = {row.get("domain"): better or row.get("better") for row in rows if row.get("domain") not in free}
     lower = sorted(str(name) for name, said in shares.items() if said == "lower")
     if not free and not lower:
@@ -225,15 +225,13 @@ def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> t
     ], notes
 
 
-def _differing(frame: pl.DataFrame, found: Sequence[Found], divide_by: float) -> list[str]:
+def _differing(frame: pl.DataFrame, found: Sequence[Found]) -> list[str]:
     """Where the mean over items is not what the tool states."""
     stated = {place: mean for one in found for place, mean in one.reported.items()}
     if not stated or "domain" not in frame.columns:
         return []
     items = frame.group_by("subject", "domain", "task").agg(pl.col("score").mean())
-    means = (
-        items.group_by("subject", "domain").agg(pl.col("score").mean() / divide_by, pl.len()).sort("subject", "domain")
-    )
+    means = items.group_by("subject", "domain").agg(pl.col("score").mean(), pl.len()).sort("subject", "domain")
     return [
         f"{domain}: the mean over the {n:,} items of {subject} is {mean:.6g}, but the file states {stated[subject, domain]:.6g}."
         for subject, domain, mean, n in means.rows()

@@ -23,7 +23,7 @@ from howsure.tables.frames import Part, expand
 
 __all__ = ["count_attempts"]
 
-_KEYS = ("subject", "kind", "task", "family", "domain", "minutes", "item_digest", "scale", "better")
+_KEYS = ("subject", "kind", "task", "family", "domain", "minutes", "item_digest", "scale", "better", "outcome")
 _SUMS = ("n", "n_success", "#rows", "#sum")
 _NUMBERS = ("#rows", "#sum", "#first", "#last")
 _MERGE_AT = 2_000_000  # rows of counts that wait to be merged
@@ -39,7 +39,9 @@ def count_attempts(
     strict: bool = False,
     **options: Any,
 ) -> Attempts:
-    """Attempts as counts: one row per subject, task and configuration, with ``n`` attempts of which ``n_success`` succeeded.
+    """Attempts as counts: one row per subject, task, outcome and configuration, with ``n`` attempts of which ``n_success`` succeeded.
+
+    Attempts without a score are counted by what became of them, and have no ``n_success``.
 
     Each file is read, checked and counted by itself, so that memory grows with the number of subjects and tasks and not with the number
     of attempts. Every function that takes attempts takes the counts.
@@ -124,6 +126,7 @@ class _Unnumbered(Attempts):
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         if self.has("valid"):
             self.lazy = self.lazy.filter((pl.col("valid") != "no").fill_null(value=True))
+        self._settle_outcomes(parts, needs_score=False)
         return []
 
 
@@ -166,12 +169,16 @@ def _counts_of(place: str, source_name: str | None, divide_by: float, given: dic
     is_count = pl.col("n_success").is_not_null() if "n_success" in schema else pl.lit(value=False)
     score, sums = pl.col("score"), table.sums()
     number = pl.col("attempt") if "attempt" in schema else pl.lit(None, pl.Int64)
+    rows = table.lazy
+    if "outcome" in schema:  # files in which all attempts have a score have no outcomes
+        rows = rows.with_columns(pl.when(pl.col("outcome") != "scored").then("outcome").alias("outcome"))
     try:
         counts = (
-            table.lazy.group_by(keys)
+            rows.group_by(keys)
             .agg(
                 sums["n"].alias("n"),
-                sums["total"].round().cast(pl.Int64).alias("n_success"),
+                pl.when(score.count() > 0).then(sums["total"].round().cast(pl.Int64)).alias("n_success"),
+                *([_only_reason()] if "reason" in schema else []),
                 pl.len().cast(pl.Int64).alias("#rows"),
                 number.sum().alias("#sum"),
                 number.min().alias("#first"),
@@ -195,8 +202,16 @@ def _merged(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if not held:
         return pl.DataFrame()
     rows = pl.concat(held, how="diagonal_relaxed")
-    keys = [name for name in rows.columns if name not in (*_SUMS, *_NUMBERS)]
-    return rows.group_by(keys).agg(pl.col(_SUMS).sum(), pl.col("#first").min(), pl.col("#last").max())
+    keys = [name for name in rows.columns if name not in (*_SUMS, *_NUMBERS, "reason")]
+    n_success = pl.when(pl.col("n_success").count() > 0).then(pl.col("n_success").sum()).alias("n_success")
+    sums = [n_success if name == "n_success" else pl.col(name).sum() for name in _SUMS]
+    sums += [_only_reason()] if "reason" in rows.columns else []
+    return rows.group_by(keys).agg(*sums, pl.col("#first").min(), pl.col("#last").max())
+
+
+def _only_reason() -> pl.Expr:
+    reason = pl.col("reason").drop_nulls()
+    return pl.when(reason.n_unique() < 2).then(reason.first()).otherwise(pl.lit("several reasons")).alias("reason")
 
 
 def _refuse_misnumbered(counts: pl.DataFrame) -> None:
@@ -209,7 +224,7 @@ def _refuse_misnumbered(counts: pl.DataFrame) -> None:
     length = pl.col("#last") - pl.col("#first") + 1
     right = pl.col("#rows") * (pl.col("#first") + pl.col("#last")) // 2
     is_run = (length == pl.col("#rows")) & (pl.col("#sum") == right)
-    keys = [name for name in counts.columns if name not in (*_SUMS, *_NUMBERS)]
+    keys = [name for name in counts.columns if name not in (*_SUMS, *_NUMBERS, "outcome", "reason")]
     sums = pl.col("#rows", "#sum").sum(), pl.col("#first").min(), pl.col("#last").max()
     pairs = counts.group_by("subject", "task").agg(sums).filter((length <= pl.col("#rows")) & ~is_run)
     if pairs.is_empty() or counts.group_by(keys).agg(sums).filter(~is_run).is_empty():

@@ -10,11 +10,12 @@ from howsure.sources import Progress
 from howsure.sources._reading import head, keys
 from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.tables import Table
+from howsure.tables.metrics import better_by_name
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "DeepEval test runs (JSON that the results folder or .latest_test_run.json holds)"
-OPTIONS = frozenset({"metric", "strict", "errors", "better"})
+OPTIONS = frozenset({"metric", "strict", "better"})
 LAYOUTS = {"a test run": frozenset({"testCases", "metricsScores"}), "the latest test run": frozenset({"testRunData"})}
 
 
@@ -36,7 +37,6 @@ def read(
     progress: Progress | None = None,
     metric: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """The score of each metric, 0–1; `metric` narrows them to one."""
@@ -44,7 +44,7 @@ def read(
     def load(path: Path) -> Found:
         return _load(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better)
 
 
 def _load(path: Path, wanted: str | None) -> Found:
@@ -75,7 +75,9 @@ def _load(path: Path, wanted: str | None) -> Found:
                 subject=subject,
                 task=name and f"{name}/{text(inner(case).get('name')) or f'case {place}'}",
                 score=None if error else score,
+                reason=text(inner(one).get("reason")),
                 domain=name,
+                better=better_by_name(name or ""),
                 item_digest=_digest(case),
                 seconds=number(inner(case).get("runDuration")),
                 cost=number(inner(one).get("evaluationCost")),

@@ -15,7 +15,7 @@ from howsure.tables import Table
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "EvalPlus results (*eval_results.json)"
-OPTIONS = frozenset({"metric", "strict", "errors"})
+OPTIONS = frozenset({"metric", "strict"})
 LAYOUTS = {"results": frozenset({"date", "hash", "eval"})}
 
 _TESTS = ("plus", "base")
@@ -38,7 +38,6 @@ def read(
     progress: Progress | None = None,
     metric: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
 ) -> Table:
     """Every solution as an attempt, which succeeded if it passed the base and the plus tests, or the base tests (``metric="base"``)."""
     if metric not in (None, *_TESTS):
@@ -47,7 +46,7 @@ def read(
     def load(path: Path) -> Found:
         return _load(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict)
 
 
 def _load(path: Path, metric: str | None) -> Found:
@@ -66,6 +65,7 @@ def _load(path: Path, metric: str | None) -> Found:
                 task=task,
                 score=None if base is None or (chosen == "plus" and plus is None) else float(passed),
                 domain=domain,
+                reason=f"no status of the {chosen} tests",
                 date=day(held.get("date")),
                 source=path.name,
             )

@@ -26,12 +26,13 @@ __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recogni
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
 _LEFT_OUT = (
-    "ended in an error (--errors wrong counts them as wrong)",
+    "an error in the place of a score",
     "of a row that sums up the others",
     "no score",
+    "lower is better",
     "declared invalid",
 )
-OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "errors", "wanted"})
+OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,6 @@ def read(
     mapping: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     better: str | None = None,
-    errors: str | None = None,
     wanted: str | None = None,
     kind: type[Table] | None = None,
 ) -> Table:
@@ -74,11 +74,11 @@ def read(
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
     file that `save_mapping` wrote; what is given beside it goes before it. `kind` takes the place of the table's class.
     """
-    options = {"rename": rename, "fill": fill, "decimal": decimal, "better": better, "errors": errors}
+    options = {"rename": rename, "fill": fill, "decimal": decimal, "better": better}
     asked = _Asked.of(paths, table=table, wanted=wanted, mapping=mapping, divide_by=divide_by, **options)
     copies = _copies([part.path for part in asked.parts if part.path])
     made = None if kind or asked.has_options else asked.as_they_stand()
-    parts, n_left_out = asked.parts, [0, 0, 0]
+    parts, n_left_out = asked.parts, [0, 0, 0, 0]
     if made:
         made.notes = (*made.notes, *copies)
     else:
@@ -91,7 +91,10 @@ def read(
         guesses = guesses if kind else _numbered_together(guesses)
         parts = tuple(one.part for one in guesses)
         made = (kind or guesses[0].table)(parts, notes=[*(f"{text}." for text in says), *copies])
-        n_left_out = [sum(n) for n in zip(*((one.n_errored, one.n_total, one.n_blank) for one in guesses), strict=True)]
+        n_left_out = [
+            sum(n)
+            for n in zip(*((one.n_errored, one.n_total, one.n_blank, one.n_lower) for one in guesses), strict=True)
+        ]
     n_invalid = sum(part.rows.select(pl.len()).collect().item() for part in parts) - len(made)
     saw(len(made) + n_invalid + sum(n_left_out))
     for why, n in zip(_LEFT_OUT, (*n_left_out, n_invalid), strict=True):
@@ -127,7 +130,6 @@ class _Asked:
             "divide_by": saved.divide_by if given.get("divide_by", 1) == 1 else given["divide_by"],
             "decimal": given.get("decimal") or saved.decimal,
             "better": given.get("better") or saved.better,
-            "errors": given.get("errors"),
         }
         chosen, needed = (_named(name) for name in (table or saved.table, wanted))
         tables = [one for one in (chosen, needed) if one] or TABLES.values()

@@ -1,11 +1,12 @@
 """Harbor and Terminal-Bench: agents at tasks in containers.
 
 Harbor writes a folder per trial with ``result.json``; Terminal-Bench writes one ``results.json`` per run with all its trials, and beside
-it ``run_metadata.json``. As in both tools' own rates, a trial that ended in an error without a reward counts as 0.
+it ``run_metadata.json``. In both tools' own rates, a trial without a reward counts as 0.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,17 +17,23 @@ from howsure.sources import Progress
 from howsure.sources._reading import fitting, head, json_outline
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
+from howsure.tables.metrics import better_by_name
+from howsure.tables.outcomes import MISSING
 
-__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "HARNESS", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Harbor jobs and Terminal-Bench runs (result.json, results.json, or their folder)"
-OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
+OPTIONS = frozenset({"metric", "strict", "better", "table"})
+HARNESS = dict.fromkeys(MISSING, "wrong")
 LAYOUTS = {
     "a trial": frozenset({"task_name", "trial_name", "verifier_result"}),
     "a job": frozenset({"n_total_trials", "stats"}),
 }
 
-_LIMITS = ("Timeout", "Limit", "ContextLength")
+_LIMITS = re.compile(
+    r"agent_?timeout|length(_|limit)?exceeded|contextlength|outputlength|(token|cost|budget|turns?|steps?)limit", re.I
+)
+"""What exceptions and failure modes are called that mean a limit of the agent. A timeout of verifier, environment or setup is an error."""
 
 
 def recognise(path: Path) -> str | None:
@@ -46,7 +53,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Every trial as an attempt of the model with its agent; `metric` names a reward where there are several."""
@@ -64,10 +70,9 @@ def read(
         divide_by=divide_by,
         progress=progress,
         strict=strict,
-        errors=errors,
         better=better,
         table=table,
-        usual_errors="wrong",
+        harness=HARNESS,
     )
 
 
@@ -96,7 +101,7 @@ def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
         else None
     )
     exception = text(inner(held, "exception_info").get("exception_type"))
-    is_limit = exception is not None and any(word in exception for word in _LIMITS)
+    is_limit = exception is not None and _LIMITS.search(exception) is not None
     name = text(held.get("task_name"))
     domain = (
         text(held.get("source"))
@@ -109,13 +114,14 @@ def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
         kind="model" if model else "baseline",
         task=name,
         score=number(reward),
-        better="higher",
+        better=(metric and better_by_name(metric)) or "higher",
         domain=domain,
         seconds=_seconds(inner(held, "agent_execution")) or _seconds(held),
         tokens=_sum(*(one.get(f"n_{side}_tokens") for one in spent for side in ("input", "output"))),
         cost=_sum(*(one.get("cost_usd") for one in spent)),
         limit=exception if is_limit else None,
-        error=exception or ("the verifier gave no reward" if reward is None else None),
+        error=None if is_limit else exception,
+        reason=exception or "the verifier gave no reward",
         date=day(held.get("started_at")),
         source=path.parent.name,
     )
@@ -154,6 +160,7 @@ def _run(path: Path, held: dict[str, Any]) -> Found:
         ident, resolved = text(trial.get("task_id")), trial.get("is_resolved")
         failure = text(trial.get("failure_mode"))
         failed = failure if failure not in (None, "none", "unset") else None
+        is_limit = failed is not None and _LIMITS.search(failed) is not None
         found.add(
             subject=subject,
             task=ident and f"{domain}/{ident}",
@@ -161,8 +168,9 @@ def _run(path: Path, held: dict[str, Any]) -> Found:
             domain=domain,
             seconds=_seconds(trial, "agent_") or _seconds(trial, "trial_"),
             tokens=_sum(trial.get("total_input_tokens"), trial.get("total_output_tokens")),
-            limit=failed if failed and "timeout" in failed else None,
-            error=failed or (None if isinstance(resolved, bool) else "not resolved, without a reason"),
+            limit=failed if is_limit else None,
+            error=None if is_limit else failed,
+            reason=failed or "neither resolved nor unresolved",
             date=day(trial.get("trial_started_at")),
             source=path.parent.name,
         )

@@ -11,14 +11,14 @@ from typing import Any
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._lm_eval_results import is_higher_better
-from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
+from howsure.sources._records import LOWER, Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
+from howsure.tables.metrics import better_by_name, is_higher_better
 
 __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
 
 ABOUT = "HELM run folders (run_spec.json with per_instance_stats.json or stats.json)"
-OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
+OPTIONS = frozenset({"metric", "strict", "better", "table"})
 FOLDER_FILES = frozenset(
     {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "per_instance_stats.json", "instances.json"}
 )
@@ -57,7 +57,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Every instance of every run as an attempt, scored by HELM's main metric or by `metric`."""
@@ -66,9 +65,7 @@ def read(
         has_instances = (path / "per_instance_stats.json").is_file() and table != "scores"
         return _instances(path, metric) if has_instances else _aggregates(path, metric)
 
-    return as_table(
-        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
-    )
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better, table=table)
 
 
 def _run(path: Path) -> tuple[str | None, str | None]:
@@ -103,6 +100,8 @@ def _instances(path: Path, wanted: str | None) -> Found:
             subject=model,
             task=ident and f"{domain}/{ident}",
             score=mean,
+            reason=f"no {metric}",
+            better=None if metric in _MAIN else better_by_name(metric),
             domain=domain,
             item_digest=digests.get(ident or ""),
             seconds=stats.get("inference_runtime", (None, None))[0],
@@ -128,6 +127,9 @@ def _aggregates(path: Path, wanted: str | None) -> Found:
         if told.get("name") != metric:
             found.left_out[f"another measure than {metric}"] += 1
             continue
+        if metric not in _MAIN and is_higher_better(metric) is False:
+            found.left_out[LOWER] += 1
+            continue
         several = names.count(metric) > 1 and told.get("split")
         found.add(
             model=model,
@@ -140,7 +142,7 @@ def _aggregates(path: Path, wanted: str | None) -> Found:
 
 def _metric(path: Path, wanted: str | None, measures: Sequence[str], found: Found) -> str:
     there = dict.fromkeys(measures)
-    scores = [name for name in there if is_higher_better(name, None, "") or name in _MAIN]
+    scores = [name for name in there if is_higher_better(name) or name in _MAIN]
     if wanted:
         if wanted not in there:
             raise OptionError.unknown(f"metric in {path}", wanted, scores or there)

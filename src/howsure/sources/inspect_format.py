@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -28,12 +28,24 @@ from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._reading import head, json_outline
 
-__all__ = ["Content", "Log", "Sample", "Score", "Settings", "is_log", "read_log", "whole_contents"]
+__all__ = [
+    "Content",
+    "Log",
+    "Sample",
+    "Score",
+    "Settings",
+    "is_log",
+    "is_nothing",
+    "read_log",
+    "whole_contents",
+    "with_absent",
+]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
 
 _KNOWN_VERSIONS = frozenset({2})
+_MOST_EXPECTED = 1_000_000  # samples that a header may announce
 _MOST_FOR_INSPECT = 5_000_000  # values, each of which may take 300 bytes there
 _FIRST_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d{1,9})\b')
 _LOG_KEYS = frozenset(
@@ -55,11 +67,32 @@ Whole: TypeAlias = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 """A number that tables can hold."""
 
 
+class _ScoreMetadata(Struct, gc=False):
+    unscored_reason: Any = None
+
+
 class Score(Struct, gc=False):
     """What a scorer gave, and the edits since."""
 
     value: Any = None
     history: list[Any] = []
+    reason: Any = None
+    explanation: Any = None
+    metadata: _ScoreMetadata | None = None
+
+    @property
+    def why(self) -> str | None:
+        """Why it is no usual score, in a word of the scorer's; older logs say it among the metadata."""
+        said = self.reason or (self.metadata.unscored_reason if self.metadata else None)
+        return str(said) if said else None
+
+
+class _Choice(Struct, gc=False):
+    stop_reason: Any = None
+
+
+class _Output(Struct, gc=False):
+    choices: list[_Choice] = []
 
 
 class _Usage(Struct, gc=False):
@@ -82,7 +115,8 @@ class Content(Struct, gc=False):
 class Sample(Struct, gc=False):
     """A sample, or its summary, which lacks ``invalidation`` and ``history``.
 
-    ``content`` is made from ``input``, ``target`` and ``choices``, which are then dropped.
+    ``content`` is made from ``input``, ``target`` and ``choices``, which are then dropped. ``is_absent`` says that the log expects the sample, but
+    does not have it.
     """
 
     id: Whole | str
@@ -97,7 +131,24 @@ class Sample(Struct, gc=False):
     input: Any = None
     target: Any = None
     choices: Any = None
+    output: _Output | None = None
     content: Content | None = field(default=None, name="#content")  # no field of the log
+    is_absent: bool = field(default=False, name="#absent")
+
+    @property
+    def lacks_reason(self) -> bool:
+        """Whether some score is not there, and nothing says why."""
+        return not self.scores or any(is_nothing(one.value) and not one.why for one in self.scores.values())
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the model's reply ended, where it is known."""
+        choices = self.output.choices if self.output else []
+        return str(choices[0].stop_reason) if choices and choices[0].stop_reason else None
+
+
+class _Ending(Struct, gc=False):
+    output: _Output | None = None
 
 
 class _Step(Struct, gc=False):
@@ -114,6 +165,7 @@ class _Plan(Struct, gc=False):
 class _Dataset(Struct, gc=False):
     name: str | None = None
     shuffled: bool | None = None
+    sample_ids: Any = None
 
 
 class _Spec(Struct, gc=False):
@@ -191,11 +243,16 @@ class Log(Struct, gc=False):
         return f"{self.eval.task} on {self.eval.model}"
 
     @property
+    def n_epochs(self) -> int:
+        """How often each sample is tried."""
+        epochs = self.eval.config.get("epochs") if isinstance(self.eval.config, dict) else None
+        return epochs if isinstance(epochs, int) and epochs > 0 else 1
+
+    @property
     def n_items(self) -> int | None:
         """How many items were finished, as the header tells."""
         n = self.results.completed_samples if self.results else None
-        epochs = (self.eval.config.get("epochs") if isinstance(self.eval.config, dict) else None) or 1
-        return n // epochs or None if isinstance(n, int) and isinstance(epochs, int) and n > 0 < epochs else None
+        return n // self.n_epochs or None if isinstance(n, int) and n > 0 else None
 
     @property
     def board(self) -> str | None:
@@ -235,6 +292,11 @@ class Log(Struct, gc=False):
         return {("model", name): _written(value) for name, value in self.model_arguments().items()}
 
 
+def is_nothing(value: Any) -> bool:
+    """Whether a value stands for no score: Inspect writes NaN, or null in older logs, where a scorer cannot judge a sample or metadata are missing."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def is_log(path: Path) -> bool:
     """Whether the file's name, or what a ``.json`` file holds, is that of a log, in whichever order its keys stand."""
     if path.suffix != ".json":
@@ -269,12 +331,36 @@ def read_log(path: Path, family: str | None) -> Log:
     return log
 
 
+def with_absent(log: Log) -> Log:
+    """The log with the samples that it expects, but does not have, because its run did not end; as it is where it has no sample at all."""
+    ids = log.eval.dataset.sample_ids
+    if log.status == "success" or not log.samples or not isinstance(ids, list):
+        return log
+    ids = [one for one in ids if isinstance(one, int | str)]
+    if len(ids) * log.n_epochs > _MOST_EXPECTED:
+        return log
+    there = {(str(sample.id), sample.epoch) for sample in log.samples}
+    known = {str(sample.id): sample for sample in log.samples}  # the same sample in another epoch
+    for epoch, ident in product(range(1, log.n_epochs + 1), ids):
+        if (str(ident), epoch) not in there:
+            sample = Sample(id=ident, epoch=epoch, is_absent=True)
+            if other := known.get(str(ident)):
+                sample.content, sample.metadata = other.content, other.metadata
+            log.samples.append(sample)
+    log.samples.sort(key=attrgetter("epoch"))
+    return log
+
+
 def whole_contents(path: Path, samples: Iterable[tuple[str, int]]) -> list[str | None]:
-    """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short."""
+    """The hashes of what samples ask, by id and epoch, from an archive's whole samples, since their summaries cut the content short; None for a
+    sample that is not in it."""
     with Archive(path) as archive:
-        found = []
+        found: list[str | None] = []
         for name, epoch in samples:
             member = f"samples/{name}_epoch_{epoch}.json"
+            if member not in archive:
+                found.append(None)
+                continue
             whole: Sample = _parsed(Sample, archive.read(member), f"{path}: {member}")
             _identify(whole)
             found.append(whole.content.item if whole.content else None)
@@ -340,11 +426,21 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
         if is_suspect or family is not None:
             for name, summary in samples.items():
                 samples[name] = _told(summary, archive, family, is_suspect=is_suspect)
+        _add_endings(archive, samples)
         others: list[Sample] = [_parsed(Sample, archive.read_json(name), f"{path}: {name}") for name in without_summary]
         if others:
             samples = samples | _latest(others) | samples  # the summaries count, and come first
         log.samples = list(samples.values())
         return log
+
+
+def _add_endings(archive: Archive, samples: dict[str, Sample]) -> None:
+    """How the model's replies ended where a sample has no score and its summary does not say why."""
+    without = {name: one for name, one in samples.items() if not one.error and not one.limit and one.lacks_reason}
+    if len(without) < len(samples):  # else nothing was scored
+        for name, sample in without.items():
+            if name in archive:
+                sample.output = _parsed(_Ending, archive.read_json(name), f"{archive.path}: {name}").output
 
 
 def _latest(samples: Iterable[Sample]) -> dict[str, Sample]:

@@ -16,12 +16,12 @@ from howsure.sources._reading import keys
 from howsure.sources._records import Found, as_table, content_digest, day, number, text, verdict
 from howsure.tables import Scores, Table
 from howsure.tables.frames import format_of, parts_of
-from howsure.tables.metrics import is_higher_better
+from howsure.tables.metrics import better_by_name
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "read_frames", "recognise", "recognise_columns"]
 
 ABOUT = "Inspect's samples_df and evals_df (parquet, csv, or a live frame)"
-OPTIONS = frozenset({"scorer", "table", "strict", "errors", "better"})
+OPTIONS = frozenset({"scorer", "table", "strict", "better"})
 LAYOUTS = {
     "samples_df": frozenset({"sample_id", "eval_id", "id", "epoch"}),
     "evals_df": frozenset({"eval_id", "task_name", "model", "score_headline_value"}),
@@ -47,7 +47,6 @@ def read(
     scorer: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Samples as attempts, or evals as scores by their headline metric; samples that lack model and task take them from the evals."""
@@ -59,7 +58,6 @@ def read(
         scorer=scorer,
         table=table,
         strict=strict,
-        errors=errors,
         better=better,
     )
 
@@ -106,8 +104,7 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
         raise OptionError.unknown(f"scorer in {path}", name, scorers)
     if not wanted and len(scorers) > 1:
         found.notes.append(f"{path.name}: scored by {name}; --scorer chooses among {', '.join(scorers)}.")
-    is_higher = is_higher_better(f"{name}.{key}")
-    direction = {} if is_higher is None else {"better": "higher" if is_higher else "lower"}
+    better = better_by_name(f"{name}.{key}")
     for row in frame.rows(named=True):
         known = evals.get(row["eval_id"], {})
         model, task = (text(row.get(one)) or text(known.get(one)) for one in ("model", "task_name"))
@@ -118,6 +115,9 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
             subject=model,
             task=f"{eval_name}/{text(row['id'])}",
             score=verdict(value),
+            reason=error
+            or text(row.get("limit"))
+            or (f"the score is {value}" if text(value) else f"no value in score_{name}"),
             domain=eval_name,
             seconds=seconds,
             tokens=number(_number(row.get("total_tokens"))),
@@ -126,7 +126,7 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
             date=day(row.get("created")),
             item_digest=content_digest(row["input"], row.get("target")) if row.get("input") else None,
             source=path.name,
-            **direction,
+            better=better,
         )
     if not found.rows and found.left_out["no subject"]:
         raise InputError(

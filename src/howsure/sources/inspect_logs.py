@@ -19,7 +19,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources._reading import files_below, leave_out, read_each, saw, uncollected, unread
-from howsure.sources.inspect_format import Log, Settings, is_log, read_log, whole_contents
+from howsure.sources.inspect_format import Log, Settings, is_log, read_log, whole_contents, with_absent
 from howsure.sources.inspect_samples import COUNTED_EVALS, Options, SampleTable, ScoreColumn, UnknownDirectionError
 from howsure.tables import Attempts, Scores
 
@@ -29,12 +29,24 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect AI eval logs (.eval and .json), single files or folders"
-OPTIONS = frozenset({"scorer", "family", "strict", "errors", "better"})
+OPTIONS = frozenset({"scorer", "family", "strict", "better"})
 LAYOUTS = {"a log": frozenset({"version", "status", "eval", "plan", "results", "stats", "samples"})}
 
 _SHOWN = 4  # places named one by one in a note; the rest are counted
 _STATED = {"model": pl.String, "benchmark": pl.String, "score": pl.Float64, "se": pl.Float64, "n_items": pl.Int64}
-_MAY_BE_EMPTY = ("family", "seconds", "item_digest", "tokens", "cost", "limit", "error", "minutes")
+_MAY_BE_EMPTY = (
+    "outcome",
+    "reason",
+    "scorer",
+    "family",
+    "seconds",
+    "item_digest",
+    "tokens",
+    "cost",
+    "limit",
+    "error",
+    "minutes",
+)
 
 
 def recognise(path: Path) -> str | None:
@@ -54,7 +66,6 @@ def read(
     scorer: str | None = None,
     family: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Attempts | Scores:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
@@ -69,19 +80,17 @@ def read(
     where the scorer's name does not say it.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
     ``minutes`` comes from the metadata field human_minutes, expert_minutes or minutes, where samples have one.
-    ``errors`` says what becomes of samples that ended in an error without a score: ``drop``, as Inspect does, or ``wrong``.
+    Samples without a score are attempts as well, and so are those that the header of an unfinished log announces and that are not in it.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
     Where no log has samples, as when only headers were kept, the means that they state become scores.
     Other files of a folder, and logs that are damaged or lack the scorer, are skipped and named in the notes; ``strict`` stops at
     such a log.
     """
-    if errors not in (None, "drop", "wrong"):
-        raise OptionError.unknown("policy for errors", str(errors), ("drop", "wrong"))
     files, others = _files(paths)
-    options = Options(scorer=scorer, family=family, divide_by=divide_by, errors=errors, better=better)
+    options = Options(scorer=scorer, family=family, divide_by=divide_by, better=better)
 
     def load(path: Path) -> SampleTable:
-        return SampleTable(read_log(path, family=family), options)
+        return SampleTable(with_absent(read_log(path, family=family)), options)
 
     tables, skipped = read_each(files, load, strict=strict, progress=progress)
     notes = _Notes()
@@ -112,8 +121,11 @@ def read(
         raise faults[0]
     frame = pl.concat(frames, how="diagonal_relaxed")
     _tell_repeats(logs, domains, notes)
-    if frame.is_empty():
-        raise InputError(f"{paths[0]}: no sample has a score. {' '.join([*skipped, *others, *notes.told()])}")
+    if frame["score"].count() == 0:
+        said = [pl.col(name) for name in ("reason", "error", "limit") if name in frame.columns]
+        told = frame.select(pl.coalesce(*said).drop_nulls().mode().first()).item() if said else None
+        most = f" (most often: {told})" if told else ""
+        raise InputError(f"{paths[0]}: no sample has a score{most}. {' '.join([*skipped, *others, *notes.told()])}")
     return Attempts(_numbered(frame, notes), notes=[*skipped, *others, *notes.told()])
 
 
@@ -250,7 +262,10 @@ def _complete_items(table: SampleTable) -> None:
     items = table.samples["item"].to_list()
     for place, item in zip(is_cut.arg_true(), whole_contents(table.log.path, cut), strict=True):
         items[place] = item
-    table.samples = table.samples.with_columns(pl.Series("item", items, pl.String), is_cut=pl.lit(value=False))
+    whole = pl.Series("item", items, pl.String)
+    samples = table.samples.with_columns(whole, is_cut=pl.lit(value=False))
+    known = pl.col("item").drop_nulls().first().over("id")  # of absent samples, what they ask in another epoch
+    table.samples = samples.with_columns(pl.col("item").fill_null(known))
 
 
 def _differing(settings: Sequence[Settings]) -> list[tuple[str, str]]:
@@ -310,8 +325,7 @@ class _Rows:
         samples = self._named()
         frames = []
         for name, column in table.scores.items():
-            for reason, n in column.left_out.items():
-                leave_out(reason, n)
+            leave_out("invalidated", column.n_invalid)
             for told, where in column.logs:
                 notes.count(told, where)
             for told, n in column.counts.items():
@@ -322,7 +336,7 @@ class _Rows:
             elif len(table.scores) == 1:
                 raise column.fault
             else:
-                leave_out("of a scorer without numbers", column.n_open)
+                leave_out("of a scorer without numbers", table.n_samples - column.n_invalid)
                 notes.count("{n} scorer{s} {were} excluded", f"{name} ({column.fault})")
         if not frames:
             raise InputError(f"{self._log.path}: no scorer gives numbers.")
@@ -363,7 +377,7 @@ class _Rows:
             "date": log.created.date(),
             "log": log.path.name,
             "source": log.path.name,
-            "scorer": column.label,
+            "scorer": column.label or None,
         }
         known = {one.name for one in Attempts.columns}
         config = {f"arg_{k}" if k in known else k: text for k, text in log.configuration().items()}
@@ -372,17 +386,29 @@ class _Rows:
                 column.scores,
                 (pl.lit(f"{domain}/") + pl.col("#name")).alias("task"),
                 *(pl.lit(value).alias(name) for name, value in told.items()),
+                *([] if column.endings is None else column.endings.get_columns()),
             )
             .with_columns(pl.lit(text).alias(k) for k, text in (config | column.scale).items())
-            .filter(pl.col("score").is_not_null())
             .collect()
         )
+        if column.endings is not None:
+            frame = self._kept(frame.filter(frame.drop_in_place("is_kept")))
         is_vague, names = frame.drop_in_place("#is_vague"), frame.drop_in_place("#name")
         if self._is_by_content and (n := int(is_vague.sum())):
             self._notes.count("{n} sample{s} {were} taken as repeats of a sample with the same content", self.label, n)
-        if self._options.divide_by == 1 and self._options.errors != "wrong":
-            self._tell_other_mean(column, names, frame["score"])
+        if self._options.divide_by == 1:
+            is_scored = frame["score"].is_not_null()
+            self._tell_other_mean(column, names.filter(is_scored), frame["score"].drop_nulls())
         return frame
+
+    def _kept(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The samples without those that are absent and of which nobody knows what they ask, where items are told apart by that."""
+        is_told_apart = pl.lit(self._is_by_content) | pl.col("sample").is_in([*self._changed])
+        is_lost = ((pl.col("outcome") == "absent") & pl.col("item_digest").is_null() & is_told_apart).fill_null(False)
+        if n := int(frame.select(is_lost.sum()).item()):
+            leave_out("absent, and nothing says what it asks", n)
+            self._notes.count("{n} sample{s} {were} expected but absent, and nothing says what they ask", self.label, n)
+        return frame.filter(~is_lost)
 
     def _tell_other_mean(self, column: ScoreColumn, names: pl.Series, scores: pl.Series) -> None:
         """Say where the log itself states another mean, as it does when its reducer takes the best of several epochs."""

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.sources.inspect_format import Log, Sample
+from howsure.sources.inspect_format import Log, Sample, is_nothing
 from howsure.tables.metrics import is_higher_better, is_share
 
 __all__ = ["COUNTED_EVALS", "Options", "SampleTable", "ScoreColumn", "UnknownDirectionError"]
@@ -29,7 +29,6 @@ _COUNTED = {("track_the_stat", "max_length"): "length"}
 """Evals and scorers whose scores count something, and the field of the samples' metadata with the highest count there can be."""
 COUNTED_EVALS = frozenset(task for task, _ in _COUNTED)
 """Evals whose scores count something, so that the mean that Inspect states is not a share."""
-_CANCELLED = ("CancelledError(", "Cancelled(")
 _NUMBER = (int, float)
 _MINUTES = dict.fromkeys(("human_minutes", "expert_minutes", "minutes")).keys()
 _SCHEMA = {
@@ -46,6 +45,8 @@ _SCHEMA = {
     "minutes": pl.Float64,
     "family": pl.String,
 }
+_ENDINGS = {"outcome": pl.String, "reason": pl.String, "is_kept": pl.Boolean}
+_FILTERED = "content_filter"
 _ALWAYS = ("id", "epoch", "item", "is_cut")
 
 
@@ -60,28 +61,27 @@ class Options:
     scorer: str | None = None
     family: str | None = None
     divide_by: float = 1
-    errors: str | None = None
     better: str | None = None
 
 
 @dataclass(kw_only=True)
 class ScoreColumn:
-    """One score of every sample, None where it does not count.
+    """One score of every sample, None where it has none.
 
-    ``scale`` has the columns scale and better, where scores are no shares of which higher ones are better. ``counts`` says what happened
-    to how many samples, and ``left_out`` how many do not count for which reason. ``fault`` is why there are no scores; ``n_open``
-    samples then have no fate yet.
+    ``endings`` has the columns outcome and reason, which say what became of samples without a score, and ``is_kept``, which is false for samples
+    that were invalidated. ``scale`` has the columns scale and better, where scores are no shares of which higher ones are better. ``counts`` says
+    what happened to how many samples. ``fault`` is why there are no scores.
     """
 
     scorer: str
     key: str | None
     scores: pl.Series | None = None
+    endings: pl.DataFrame | None = None
     scale: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     logs: list[tuple[str, str]] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    n_invalid: int = 0
     fault: InputError | None = None
-    n_open: int = 0
 
     @property
     def label(self) -> str:
@@ -110,7 +110,7 @@ class SampleTable:
             self.fault = error
         else:
             for name, (scorer, key) in chosen.items():
-                column = ScoreColumn(scorer=scorer, key=key, n_open=self.n_samples)
+                column = ScoreColumn(scorer=scorer, key=key)
                 try:
                     self._fill(column)
                 except InputError as error:
@@ -191,7 +191,7 @@ class SampleTable:
             kinds = {*map(type, values)}
             if dict in kinds:
                 keys.update(dict.fromkeys(key for value in values if isinstance(value, dict) for key in value))
-            if (kinds - {dict, float, NoneType}) or any(not isinstance(v, dict) and not _is_nothing(v) for v in values):
+            if (kinds - {dict, float, NoneType}) or any(not isinstance(v, dict) and not is_nothing(v) for v in values):
                 keys[None] = None
         return {name: keys for name, keys in found.items() if keys}
 
@@ -217,8 +217,16 @@ class SampleTable:
             if is_plain:
                 column.scores = pl.Series("score", [_WORDS[one] for one in given], pl.Float64)
                 return
+        column.n_invalid = sum(1 for one in samples if one.invalidation)
         values = [self._value(sample, value, column) for sample, value in zip(samples, given, strict=True)]
-        column.n_open = len(values) - values.count(None)
+        if None in values:
+            endings = [
+                ("scored", None) if v is not None else _ending(s, column, self.log)
+                for s, v in zip(samples, values, strict=True)
+            ]
+            kept = {"is_kept": [not one.invalidation for one in samples]}
+            columns = {"outcome": [one for one, _ in endings], "reason": [why for _, why in endings]}
+            column.endings = pl.DataFrame(columns | kept, schema=_ENDINGS)
         highest = self._highest(values, column, counts_what)
         is_free = "scale" in column.scale
         scores = [
@@ -229,7 +237,7 @@ class SampleTable:
         if family:
             known = self._families or [None] * len(samples)
             self._families = [
-                before or (None if value is None else self._family(sample, family))
+                before or self._family(sample, family, is_needed=value is not None)
                 for before, sample, value in zip(known, samples, values, strict=True)
             ]
 
@@ -259,21 +267,14 @@ class SampleTable:
         column.scale = {**column.scale, "scale": "free"}
 
     def _value(self, sample: Sample, value: Any, column: ScoreColumn) -> Any:
-        """What the scorer gave, if the sample counts; why it does not is counted."""
+        """What the scorer gave, if it gave something and the sample was not invalidated."""
         if sample.invalidation:
-            return _leave_out(column, "invalidated", "{n} sample{s} {were} invalidated and excluded")
+            column.counts["{n} sample{s} {were} invalidated and excluded"] += 1
+            return None
+        if is_nothing(value):
+            return None
         if sample.error:
-            if _message(sample.error).startswith(_CANCELLED):
-                return _leave_out(column, "cancelled", "{n} sample{s} {were} cancelled and excluded")
-            if _is_nothing(value) and self._options.errors == "wrong":
-                column.counts["{n} sample{s} errored and {were} counted as wrong (--errors drop excludes them)"] += 1
-                return 0.0
-            if _is_nothing(value):
-                reason = "ended in an error (--errors wrong counts them as wrong)"
-                return _leave_out(column, reason, "{n} sample{s} errored and {were} excluded")
             column.counts["{n} sample{s} errored but {were} scored, which counts as it does in Inspect"] += 1
-        elif _is_nothing(value):
-            return _leave_out(column, "no score", "{n} sample{s} {were} unscored and excluded")
         if sample.scores and column.scorer in sample.scores and sample.scores[column.scorer].history:
             column.counts["{n} sample{s} {were} edited, and the edited score counts"] += 1
         return value
@@ -310,11 +311,13 @@ class SampleTable:
         where = f"{self.log.path}: sample {sample.id!r} (epoch {sample.epoch})"
         raise InputError(f"{where}: score {json.dumps(value)[:60]} {reason}.")
 
-    def _family(self, sample: Sample, name: str) -> str:
+    def _family(self, sample: Sample, name: str, *, is_needed: bool) -> str | None:
         metadata = sample.metadata or {}
         value = metadata.get(name)
         text = " ".join(str(value).split())
-        if not text or _is_nothing(value) or isinstance(value, list | dict):
+        if not text or is_nothing(value) or isinstance(value, list | dict):
+            if not is_needed:
+                return None
             raise InputError(
                 f"{self.log.path}: sample {sample.id!r} has no text or number {name!r} in its metadata to use as family. "
                 f"Its fields: {', '.join(metadata) or 'none'}."
@@ -322,9 +325,25 @@ class SampleTable:
         return text
 
 
-def _leave_out(column: ScoreColumn, reason: str, told: str) -> None:
-    column.left_out[reason] += 1
-    column.counts[told] += 1
+def _ending(sample: Sample, column: ScoreColumn, log: Log) -> tuple[str | None, str | None]:
+    """The outcome and the reason of a sample without a score; neither where its error or its limit says them."""
+    if sample.is_absent:
+        return "absent", f"the run ended ({log.status}) without it"
+    given = sample.scores or {}
+    score = given.get(column.scorer or next(iter(given), ""))
+    why = score.why if score else None
+    if why == "refusal" or sample.stop_reason == _FILTERED:
+        return "refused", why or sample.stop_reason
+    if sample.error or sample.limit:
+        return None, None
+    told = " ".join(str(text) for text in (why, score.explanation if score else None) if text)
+    return "unscored", told or (
+        "the scorer gave no value"
+        if score
+        else f"no score of {column.scorer}"
+        if column.scorer
+        else "the run was not scored"
+    )
 
 
 def _spent_by_all(sample: Sample) -> tuple[float | None, float | None]:
@@ -347,11 +366,6 @@ def _minutes(metadata: dict[str, Any]) -> float | None:
         if isinstance(number, _NUMBER) and not isinstance(number, bool) and 0 < number < math.inf:
             return float(number)
     return None
-
-
-def _is_nothing(value: Any) -> bool:
-    """Inspect writes NaN, or null in older logs, where a scorer cannot judge a sample or metadata are missing."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _limit(limit: Any) -> str | None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from howsure.errors import InputError
 from howsure.sources import Progress
 from howsure.sources._reading import keys
@@ -21,7 +23,7 @@ from howsure.tables.frames import format_of, parts_of
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect Scout results (one parquet file per scanner, or the folder of a scan)"
-OPTIONS = frozenset({"scorer", "strict", "errors", "better"})
+OPTIONS = frozenset({"scorer", "strict", "better"})
 LAYOUTS = {"results": frozenset({"transcript_id", "scanner_key", "value", "value_type"})}
 
 _USED = (
@@ -64,7 +66,6 @@ def read(
     progress: Progress | None = None,
     scorer: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Every value as an attempt; `scorer` narrows them to one scanner."""
@@ -72,7 +73,7 @@ def read(
     def load(path: Path) -> Found:
         return _load(path, scorer)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better)
 
 
 def _load(path: Path, wanted: str | None) -> Found:
@@ -80,16 +81,15 @@ def _load(path: Path, wanted: str | None) -> Found:
     there = part.rows.collect_schema().names()
     rows = part.collect(part.rows.select(name for name in _USED if name in there))
     found = Found(path)
+    numeric = {*map(text, rows.filter(pl.col("value_type").is_in(["boolean", "number"]))["scanner_key"])}
     for row in rows.rows(named=True):
         scanner, kind = text(row["scanner_key"]), row["value_type"]
         if wanted and scanner != wanted:
             found.left_out[f"another scanner than {wanted}"] += 1
             continue
         error = text(row.get("scan_error"))
-        if kind not in ("boolean", "number") and not error:
-            found.left_out[
-                "no value" if kind in (None, "null") else f"the value is of type {kind}, not one number"
-            ] += 1
+        if kind not in ("boolean", "number") and not error and (scanner not in numeric or kind not in (None, "null")):
+            found.left_out[f"the value is of type {kind}, not one number"] += 1
             continue
         told = _metadata(row.get("transcript_metadata"))
         model = text(row.get("transcript_model")) or text(told.get("model"))
@@ -99,6 +99,7 @@ def _load(path: Path, wanted: str | None) -> Found:
             subject=model,
             task=f"{scanner}/{eval_name}/{ident}",
             score=None if error else _value(row["value"]),
+            reason=error or "the scanner gave no value",
             domain=scanner,
             family=eval_name,
             item_digest=content_digest(told["input"], told.get("target")) if told.get("input") else None,

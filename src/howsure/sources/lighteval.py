@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
 from howsure.sources._lm_eval_results import is_higher_better, unsanitised
 from howsure.sources._reading import fitting, keys
-from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
+from howsure.sources._records import LOWER, Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
 from howsure.tables.frames import FAULTS
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "lighteval: results_*.json as scores, details_*.parquet as attempts"
-OPTIONS = frozenset({"metric", "table", "strict", "errors", "better"})
+OPTIONS = frozenset({"metric", "table", "strict", "better"})
 LAYOUTS = {"results": frozenset({"config_general", "results"})}
 
 _DETAILS = re.compile(r"details_(?P<task>.+?)(?:_(?P<stamp>\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?))?\.parquet")
@@ -44,7 +44,6 @@ def read(
     metric: str | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Details as attempts, or results as scores; where both are given, the details are read."""
@@ -53,9 +52,7 @@ def read(
     def load(path: Path) -> Found:
         return _results(path, metric) if path.suffix == ".json" else _details(path, metric, results)
 
-    return as_table(
-        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
-    )
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better, table=table)
 
 
 def _results(path: Path, wanted: str | None) -> Found:
@@ -75,7 +72,7 @@ def _results(path: Path, wanted: str | None) -> Found:
             elif wanted and name != wanted:
                 found.left_out[f"another metric than {wanted}"] += 1
             elif _is_higher(held, task, name) is False:
-                found.left_out["lower is better"] += 1
+                found.left_out[LOWER] += 1
             else:
                 benchmark = f"{task} ({name})" if several and not wanted else task
                 score = number(value)
@@ -110,12 +107,11 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
     found = Found(path)
     column = _metric_column(frame.columns) or ""
     scored = [one if isinstance(one, dict) else {} for one in frame[column].to_list()]
-    metrics = [
-        name
-        for name in dict.fromkeys(name for one in scored for name in one)
-        if _is_higher(held, named["task"], name) is not False
-    ]
-    metric = wanted if wanted in metrics else next(iter(metrics), None)
+    direction = {name: _is_higher(held, task, name) for one in scored for name in one}
+    metrics = sorted(direction, key=lambda name: direction[name] is False)  # those of which higher is better first
+    metric = wanted or next(iter(metrics), None)
+    if wanted and wanted not in direction:
+        raise OptionError.unknown(f"metric in {path}", wanted, metrics)
     if others := [name for name in metrics if name != metric]:
         found.notes.append(f"{task}: scored by {metric}; --metric chooses among {', '.join(others)}.")
     for place, (one, ident) in enumerate(zip(scored, _ids(frame), strict=True)):
@@ -123,6 +119,8 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
             subject=model,
             task=f"{task}/{ident or place}",
             score=number(one.get(metric)),
+            reason=f"no {metric}",
+            better={True: "higher", False: "lower"}.get(direction.get(metric)),  # type: ignore[arg-type]
             domain=task,
             date=day(named["stamp"]),
             source=path.name,

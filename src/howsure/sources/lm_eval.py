@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -141,15 +142,17 @@ class _Samples:
     direction: dict[str, bool | None]
 
     def usable(self, divide_by: float) -> list[str]:
-        """The metrics whose numbers are scores."""
+        """The metrics whose numbers are scores: shares of which higher is better, then numbers of any size of which lower is better."""
         if not self.metrics:
             return []
         number = {name: _as_number(pl.col(name)) for name in self.metrics}
-        checks = [
-            (one.is_not_null().any() & one.is_between(0, divide_by).all()).alias(name) for name, one in number.items()
-        ]
+        is_fit = {
+            name: one.is_finite() if self.direction[name] is False else one.is_between(0, divide_by)
+            for name, one in number.items()
+        }
+        checks = [(one.is_not_null().any() & is_fit[name].all()).alias(name) for name, one in number.items()]
         found = self.frame.select(checks).row(0, named=True)
-        return [name for name, is_usable in found.items() if is_usable]
+        return sorted((name for name in found if found[name]), key=lambda name: self.direction[name] is False)
 
 
 def _open_samples(path: Path, load: Callable[[Path], Results]) -> _Samples:
@@ -165,7 +168,7 @@ def _open_samples(path: Path, load: Callable[[Path], Results]) -> _Samples:
     beside = _results_beside(path, named["stamp"])
     run = load(beside) if beside else None
     direction = {name: is_higher_better(name, run, named["eval"]) for name in _metrics(part, there)}
-    metrics = [name for name, is_higher in direction.items() if is_higher is not False]
+    metrics = list(direction)
     known = [name for name in ("doc_id", "doc_hash", "filter") if name in there]
     frame = part.collect(part.rows.select(*known, *metrics).with_row_index("#row"))
     filters = frame["filter"].drop_nulls().unique(maintain_order=True).to_list() if "filter" in there else []
@@ -188,8 +191,6 @@ def _metrics(part: Part, there: Sequence[str]) -> list[str]:
 
 
 def _read_attempts(files: Sequence[_Samples], chosen: Choice, *, notes: Sequence[str]) -> Attempts:
-    if chosen.metric and all(samples.direction.get(chosen.metric) is False for samples in files):
-        raise OptionError(f"Lower values of {chosen.metric} are better; attempts need a score where higher is better.")
     chosen.refuse_unknown(
         (name for samples in files for name in samples.metrics), (name for samples in files for name in samples.filters)
     )
@@ -199,10 +200,8 @@ def _read_attempts(files: Sequence[_Samples], chosen: Choice, *, notes: Sequence
         parts += [part] if part else []
         told += more
     if not parts:
-        lower = sorted({name for one in files for name, is_higher in one.direction.items() if is_higher is False})
-        besides = f" where higher is better (lower values of {', '.join(lower)} are better)" if lower else ""
         raise InputError(
-            f"{files[0].path}: no metric with values from 0 to 1{besides}. Check --metric, --filter and --divide-by."
+            f"{files[0].path}: no metric with values from 0 to 1. Check --metric, --filter and --divide-by."
         )
     numbered = number_attempts(parts)
     again = sum(int(part.rows.select((pl.col("attempt") > 1).sum()).collect().item()) for part in numbered)
@@ -221,19 +220,27 @@ def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[
         return None, [f"{samples.path}: excluded, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
     if others := [name for name in samples.metrics if name != metric and not chosen.metric]:
         told.append(f"{samples.eval_name}: scored by {metric}; --metric chooses among {', '.join(others)}.")
-    if lower := [name for name, is_higher in samples.direction.items() if is_higher is False]:
-        told.append(f"{samples.eval_name}: excluded because lower is better: {', '.join(lower)}.")
+    scale: dict[str, str] = {}
+    if samples.direction[metric] is False:
+        number = _as_number(frame[metric])
+        is_free = chosen.divide_by == 1 and not number.is_between(0, 1).fill_null(value=True).all()
+        scale = {"better": "lower"} | ({"scale": "free"} if is_free else {})
+        told.append(f"{samples.eval_name}: lower {metric} is better{', read as it is' if is_free else ''}.")
     if samples.direction[metric] is None:
         told.append(f"{samples.eval_name}: {metric} is read as higher is better, which neither file nor name says.")
+    # the harness writes NaN where a metric has no value
+    score = pl.when(pl.col(metric).str.to_lowercase() != "nan").then(pl.col(metric))
     document = "doc_hash" if "doc_hash" in frame.columns else "doc_id"
     rows = frame.select(
         pl.lit(samples.model).alias("subject"),
         pl.lit("model").alias("kind"),
         (pl.lit(samples.eval_name + "/") + pl.col(document)).alias("task"),
-        pl.col(metric).alias("score"),
+        score.alias("score"),
+        pl.when(score.is_null()).then(pl.lit(f"no {metric}")).alias("reason"),
         pl.lit(samples.eval_name).alias("domain"),
         *([pl.col("doc_hash").alias("item_digest")] if document == "doc_hash" else []),
         *([pl.lit(samples.day).alias("date")] if samples.day else []),
+        *(pl.lit(value).alias(name) for name, value in scale.items()),
         pl.lit(samples.path.name).alias("source"),
     )
     return Part(rows.lazy(), samples.path, "jsonl", frame["#row"]), told
@@ -252,5 +259,8 @@ def _one_filter(samples: _Samples, wanted: str | None) -> tuple[pl.DataFrame, li
     return first, [f"{samples.path}: does not name its filters; the first line of each document is read."]
 
 
-def _as_number(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
+_Text = TypeVar("_Text", pl.Expr, pl.Series)
+
+
+def _as_number(text: _Text) -> _Text:
+    return text.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False).fill_nan(None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from howsure.sources._reading import head, keys, leave_out, number_attempts, rea
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Attempts, Table
 from howsure.tables.frames import Part, format_of, json_lines
+from howsure.tables.metrics import is_higher_better
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "OpenAI evals: event logs (jsonl with a spec on the first line) and output items of the evals API (json, jsonl)"
-OPTIONS = frozenset({"metric", "strict", "errors"})
+OPTIONS = frozenset({"metric", "strict"})
 LAYOUTS = {
     "events": frozenset({"run_id", "event_id", "sample_id", "type", "data"}),
     "output items": frozenset({"run_id", "eval_id", "datasource_item_id", "results", "status"}),
@@ -52,7 +54,6 @@ def read(
     progress: Progress | None = None,
     metric: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
 ) -> Table:
     """Every match, or every event with the metric, as an attempt; a sample's second event is its second attempt.
 
@@ -68,7 +69,6 @@ def read(
             divide_by=divide_by,
             progress=progress,
             strict=strict,
-            errors=errors,
         )
         paths = [path for path in paths if path not in listed]
         if not paths:
@@ -76,14 +76,16 @@ def read(
         return type(outputs).union([outputs, read(paths, divide_by=divide_by, metric=metric, strict=strict)])
     logs, skipped = read_each(paths, _read_log, strict=strict, progress=progress)
     for log in logs:
-        used = len(log.scores(metric or log.default))
+        chosen = metric or log.default
+        n_used, unscored = len(log.scores(chosen)), log.unscored(chosen)
+        n_events = sum(one.is_scored for one in unscored)
         saw(len(log.events) + log.unused.total())
-        leave_out("an event without a score", log.unused.total())
-        leave_out("an event with another metric", len(log.events) - used)
+        leave_out("an event without a score", log.unused.total() - (len(unscored) - n_events))
+        leave_out("an event with another metric", len(log.events) - n_used - n_events)
     if metric and not any(metric in log.metrics for log in logs):
         raise OptionError.unknown("metric", metric, dict.fromkeys(name for log in logs for name in log.metrics))
-    parts = [_part(log, metric or log.default) for log in logs if log.scores(metric or log.default)]
-    if not parts:
+    parts = [_part(log, metric or log.default, divide_by) for log in logs if log.samples]
+    if not any(log.scores(metric or log.default) for log in logs):
         raise InputError(f"{paths[0]}: no event carries a score (match or metrics); nothing can be read from it.")
     return Attempts(number_attempts(parts), divide_by=divide_by, notes=[*skipped, *_notes(logs, metric)])
 
@@ -120,10 +122,25 @@ def _read_items(path: Path, metric: str | None) -> Found:
             domain=name,
             tokens=number(inner(sample, "usage").get("total_tokens")),
             error=error,
+            **(
+                {"outcome": "refused", "reason": "content_filter"}
+                if sample.get("finish_reason") == "content_filter"
+                else {}
+            ),
             date=day(inner(item).get("created_at")),
             source=path.name,
         )
     return found
+
+
+@dataclass
+class _Sample:
+    """The first event of a sample, whether it carries some score, and the error that an event tells of."""
+
+    row: int
+    event: dict[str, Any]
+    is_scored: bool
+    error: str | None = None
 
 
 @dataclass
@@ -137,13 +154,18 @@ class _Log:
     events: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     metrics: dict[str, None] = field(default_factory=dict)
     unused: Counter[str] = field(default_factory=Counter)
-    samples: set[str] = field(default_factory=set)
+    samples: dict[str, _Sample] = field(default_factory=dict)
 
     @property
     def default(self) -> str:
         """Matches where there are any, else the first metric."""
         has_matches = any(event["type"] == "match" for _, event in self.events)
         return "match" if has_matches else next(iter(self.metrics), "match")
+
+    def unscored(self, metric: str) -> list[_Sample]:
+        """The samples of which no event carries the metric."""
+        scored = {str(event.get("sample_id")) for _, event, _ in self.scores(metric)}
+        return [one for name, one in self.samples.items() if name not in scored]
 
     def scores(self, metric: str) -> list[tuple[int, dict[str, Any], Any]]:
         """The row, the event and the score of every event that carries the metric."""
@@ -183,8 +205,14 @@ def _take_spec(log: _Log, spec: dict[str, Any]) -> None:
 
 
 def _take_event(log: _Log, row: int, event: dict[str, Any]) -> None:
-    log.samples.add(str(event.get("sample_id")))
-    if event["type"] not in ("match", "metrics") or not isinstance(event.get("data"), dict):
+    is_scored = event["type"] in ("match", "metrics") and isinstance(event.get("data"), dict)
+    if event.get("sample_id") is not None:
+        sample = log.samples.setdefault(str(event["sample_id"]), _Sample(row, event, is_scored))
+        if event["type"] == "error":
+            sample.error = (
+                text(inner(event, "data").get("message")) or text(inner(event, "data").get("type")) or "error"
+            )
+    if not is_scored:
         log.unused[str(event["type"])] += 1
         return
     log.events.append((row, event))
@@ -192,31 +220,39 @@ def _take_event(log: _Log, row: int, event: dict[str, Any]) -> None:
         log.metrics |= {name: None for name, value in event["data"].items() if isinstance(value, int | float)}
 
 
-def _part(log: _Log, metric: str) -> Part:
-    found = log.scores(metric)
+def _part(log: _Log, metric: str, divide_by: float) -> Part:
+    known = [(row, event, score, None) for row, event, score in log.scores(metric)]
+    found = sorted(
+        [*known, *((one.row, one.event, None, one.error) for one in log.unscored(metric))], key=itemgetter(0)
+    )
+    numbers = [score for _, _, score, _ in found if isinstance(score, int | float)]
+    is_beyond = divide_by == 1 and any(not 0 <= one <= 1 for one in numbers)
     rows = pl.DataFrame(
         {
-            "task": [f"{log.eval_name}/{event.get('sample_id')}" for _, event, _ in found],
-            "score": [None if score is None else str(score) for _, _, score in found],
-            "date": [None if event.get("created_at") is None else str(event["created_at"]) for _, event, _ in found],
+            "task": [f"{log.eval_name}/{event.get('sample_id')}" for _, event, _, _ in found],
+            "score": [None if score is None else str(score) for _, _, score, _ in found],
+            "error": [error for _, _, _, error in found],
+            "reason": [
+                None if score is not None else error or f"no event carries {metric}" for _, _, score, error in found
+            ],
+            "date": [None if event.get("created_at") is None else str(event["created_at"]) for _, event, _, _ in found],
         },
-        schema={"task": pl.String, "score": pl.String, "date": pl.String},
+        schema=dict.fromkeys(("task", "score", "error", "reason", "date"), pl.String),
     )
     constant = {"subject": log.subject, "kind": "model", "domain": log.base, "source": log.path.name}
+    if is_higher_better(metric) is False:
+        constant |= {"better": "lower"} | ({"scale": "free"} if is_beyond else {})
     filled = rows.with_columns(pl.lit(value).alias(name) for name, value in constant.items())
-    return Part(filled.lazy(), log.path, "jsonl", pl.Series([row for row, _, _ in found]))
+    return Part(filled.lazy(), log.path, "jsonl", pl.Series([row for row, *_ in found]))
 
 
 def _notes(logs: Sequence[_Log], metric: str | None) -> list[str]:
-    """What was chosen, what was not used, and which samples have no score."""
+    """What was chosen, and what was not used."""
     notes = []
     for log in logs:
         chosen = metric or log.default
         if others := [name for name in log.metrics if name != chosen and not metric]:
             notes.append(f"{log.eval_name}: scored by {chosen}; --metric chooses among {', '.join(others)}.")
-        scored = {str(event.get("sample_id")) for _, event, _ in log.scores(chosen)}
-        if lost := len(log.samples - scored):
-            notes.append(f"{log.path}: {lost:,} of {len(log.samples):,} samples have no score and are excluded.")
     if unused := sum((log.unused for log in logs), Counter[str]()):
         notes.append(f"Events not used: {', '.join(f'{n:,} {kind}' for kind, n in sorted(unused.items()))}.")
     return list(dict.fromkeys(notes))

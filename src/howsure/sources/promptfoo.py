@@ -11,11 +11,13 @@ from howsure.sources import Progress
 from howsure.sources._reading import head, json_outline
 from howsure.sources._records import Found, as_table, content_digest, day, inner, items, load_json, number, text
 from howsure.tables import Table
+from howsure.tables.metrics import better_by_name
 
-__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "HARNESS", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "promptfoo eval output (JSON)"
-OPTIONS = frozenset({"metric", "strict", "errors", "better"})
+OPTIONS = frozenset({"metric", "strict", "better"})
+HARNESS = {"errored": "wrong"}
 LAYOUTS = {"output": frozenset({"evalId", "results"})}
 
 _ERROR = 2  # in failureReason: neither passed nor failed
@@ -38,7 +40,6 @@ def read(
     progress: Progress | None = None,
     metric: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
     better: str | None = None,
 ) -> Table:
     """Passed is 1 and failed 0, as in promptfoo's pass rate; ``metric="score"`` takes the score, another name a named score."""
@@ -46,7 +47,7 @@ def read(
     def load(path: Path) -> Found:
         return _load(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, better=better, harness=HARNESS)
 
 
 def _load(path: Path, metric: str | None) -> Found:
@@ -61,7 +62,7 @@ def _load(path: Path, metric: str | None) -> Found:
     for one in results:
         usage = inner(one, "response", "tokenUsage") or inner(one, "tokenUsage")
         latency = number(one.get("latencyMs"))
-        error = (
+        error = text(
             one.get("error") if one.get("failureReason", _ERROR) == _ERROR and not one.get("gradingResult") else None
         )
         found.add(
@@ -69,11 +70,13 @@ def _load(path: Path, metric: str | None) -> Found:
             task=f"{name}/{_test(one)}",
             score=None if error else _score(one, metric),
             domain=name,
+            better=better_by_name(metric) if metric else None,
             item_digest=_digest(one),
             seconds=None if latency is None else latency / 1000,
             cost=number(one.get("cost")),
             tokens=number(usage.get("total")),
-            error=text(error),
+            error=error,
+            **_refusal(one, error),
             date=day(summary.get("timestamp")),
             source=path.name,
             **({"prompt": _prompt(one)} if len(prompts) > 1 else {}),
@@ -83,19 +86,22 @@ def _load(path: Path, metric: str | None) -> Found:
     return found
 
 
+def _refusal(one: dict[str, Any], error: str | None) -> dict[str, str]:
+    """What is said where a test has no score because the provider's reply was a refusal."""
+    response = inner(one, "response")
+    said = text(response.get("finishReason"))
+    is_refusal = response.get("isRefusal") is True or said == "content_filter"
+    return {"outcome": "refused", "reason": error or said or "refusal"} if is_refusal else {}
+
+
 def _state(found: Found, summary: dict[str, Any], name: str) -> None:
-    """The pass rates that promptfoo states, where no test ended in an error."""
+    """The pass rates that promptfoo states; a test that ended in an error did not pass."""
     for prompt in items(summary, "prompts"):
         metrics, provider = inner(prompt, "metrics"), text(prompt.get("provider")) if isinstance(prompt, dict) else None
         passed, failed = number(metrics.get("testPassCount")), number(metrics.get("testFailCount"))
-        if (
-            provider
-            and passed is not None
-            and failed is not None
-            and passed + failed
-            and not metrics.get("testErrorCount")
-        ):
-            found.reported[provider, name] = passed / (passed + failed)
+        n_tests = (passed or 0) + (failed or 0) + (number(metrics.get("testErrorCount")) or 0)
+        if provider and passed is not None and failed is not None and n_tests:
+            found.reported[provider, name] = passed / n_tests
 
 
 def _provider(one: dict[str, Any]) -> str | None:

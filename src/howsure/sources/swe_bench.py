@@ -1,7 +1,6 @@
 """SWE-bench: reports of a run (``<model>.<run id>.json``), reports of single instances, and the leaderboards.
 
-Instances become attempts. As in SWE-bench's own rate, instances that ended in an error, got no patch or were not submitted are not
-resolved; ``errors="drop"`` leaves them out.
+Instances become attempts. In SWE-bench's own rate, instances whose evaluation failed or that were not submitted are not resolved.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from howsure.sources._reading import fitting, head, json_outline
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
 
-__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "HARNESS", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "SWE-bench reports (of a run or of one instance) as attempts, leaderboards as scores"
-OPTIONS = frozenset({"strict", "errors", "table"})
+OPTIONS = frozenset({"strict", "table"})
+HARNESS = {"errored": "wrong", "unscored": "wrong", "absent": "wrong"}
 LAYOUTS = {
     "report of a run": frozenset({"resolved_ids", "submitted_ids"}),
     "results of a submission": frozenset({"resolved", "no_generation"}),
@@ -44,7 +44,6 @@ def read(
     progress: Progress | None = None,
     table: str | None = None,
     strict: bool = False,
-    errors: str | None = None,
 ) -> Table:
     """Submitted instances as attempts that were resolved or not, or the leaderboards' rates as scores."""
     return as_table(
@@ -53,9 +52,8 @@ def read(
         divide_by=divide_by,
         progress=progress,
         strict=strict,
-        errors=errors,
         table=table,
-        usual_errors="wrong",
+        harness=HARNESS,
     )
 
 
@@ -79,12 +77,14 @@ def _report(path: Path, held: dict[str, Any]) -> Found:
     model = path.name.removesuffix(".json").rpartition(".")[0] or path.stem
     resolved, failed = set(map(str, items(held, "resolved_ids"))), set(map(str, items(held, "error_ids")))
     for ident in dict.fromkeys(map(str, items(held, "submitted_ids"))):
-        score = None if ident in failed else float(ident in resolved)
-        _add(found, model, ident, score, "the evaluation of the patch failed" if ident in failed else None)
+        score, error = (
+            (None, "the evaluation of the patch failed") if ident in failed else (float(ident in resolved), None)
+        )
+        _add(found, model, ident, score, error=error)
     submitted = {row["task"] for row in found.rows}
     for ident in dict.fromkeys(map(str, items(held, "incomplete_ids"))):
         if f"{_EVAL}/{ident}" not in submitted:
-            _add(found, model, ident, None, "not submitted")
+            _add(found, model, ident, None, outcome="absent", reason="not submitted")
     n, n_resolved = number(held.get("total_instances")), number(held.get("resolved_instances"))
     if n and n_resolved is not None:
         found.reported[_name(model), _EVAL] = n_resolved / n
@@ -98,7 +98,7 @@ def _submission(path: Path, held: dict[str, Any]) -> Found:
     listed = dict.fromkeys(str(one) for name in held for one in items(held, name))
     resolved = set(map(str, items(held, "resolved")))
     for ident in listed:
-        _add(found, model, ident, float(ident in resolved), None)
+        _add(found, model, ident, float(ident in resolved))
     if not items(held, "applied") and not items(held, "generated"):
         found.notes.append(
             f"{path}: names resolved instances only; those that were tried and not resolved are not in it."
@@ -113,7 +113,8 @@ def _instance(path: Path, held: Any) -> Found:
     model = path.resolve().parent.parent.name
     for ident, outcome in held.items():
         resolved = outcome.get("resolved") if isinstance(outcome, dict) else None
-        _add(found, model, ident, float(resolved) if isinstance(resolved, bool) else None, None)
+        score = float(resolved) if isinstance(resolved, bool) else None
+        _add(found, model, ident, score, reason="resolved is not in the report")
     return found
 
 
@@ -133,7 +134,7 @@ def _leaderboards(path: Path, held: dict[str, Any]) -> Found:
     return found
 
 
-def _add(found: Found, model: str, ident: str, score: float | None, error: str | None) -> None:
+def _add(found: Found, model: str, ident: str, score: float | None, **ending: str | None) -> None:
     family = ident.rpartition("-")[0] or None  # the repository: django__django-11099
     found.add(
         subject=_name(model),
@@ -141,8 +142,8 @@ def _add(found: Found, model: str, ident: str, score: float | None, error: str |
         score=score,
         domain=_EVAL,
         family=family,
-        error=error,
         source=found.path.name,
+        **ending,
     )
 
 

@@ -330,7 +330,8 @@ def _as_ratings(ratings: Source, dimension: str | None) -> Ratings:
 def _of_scorers(attempts: Table) -> Ratings:
     """The scorers of Inspect logs as raters: an item is a sample, its system the model that answered, its value the mean over epochs."""
     keys = ["scorer", "task", "subject"]
-    mean = attempts.frame.group_by(keys, maintain_order=True).agg(pl.col("score").mean().alias("value"))
+    rated = attempts.frame.drop_nulls("score")  # a sample without a score has no rating
+    mean = rated.group_by(keys, maintain_order=True).agg(pl.col("score").mean().alias("value"))
     named = mean.rename({"scorer": "rater", "task": "item", "subject": "system"})
     note = "Inspect: raters are the scorers, items are TASK/SAMPLE, values are mean scores over epochs."
     return Ratings(named.with_columns(pl.lit("score").alias("dimension")), notes=[*attempts.notes, note])

@@ -9,6 +9,7 @@ import hashlib
 import io
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,20 +22,27 @@ from howsure.errors import InputError, OptionError, closest
 from howsure.outside_text import html_table
 from howsure.tables.columns import Column, Rule, rules, typed, typed_name
 from howsure.tables.frames import Part, as_text, parts_of, write_frame
-from howsure.tables.outcomes import MISSING, OUTCOMES, Count, Policy, counted_text, defensible
+from howsure.tables.outcomes import MISSING, OUTCOMES, RULES, Count, Policy, counted_text, defensible
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["DASHES", "TABLES", "UNSEEN", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
+__all__ = ["DASHES", "TABLES", "TOTALS", "UNSEEN", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
 
 _ROWS_SHOWN = 10  # in a notebook
 _SHOWN = 3  # offenders named one by one; the rest are counted
 DASHES = r"^[:=–—-]{2,}$"
 """A rule between the rows of a printed table."""
+TOTALS = (
+    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total", "σ", "∑"),
+    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
+)
+"""What rows are called that sum up others."""
 UNSEEN = " \t\r\u00a0\u200b\u2060\ufeff"
 """Characters around a value that nobody sees and that do not belong to it."""
 _LATE = {"sample", "epoch"}  # an epoch may stand for the attempt
+_WITHOUT_SCORE = re.compile(r"[\d,]+ of [\d,]+ attempts have no score: ")
+_LONGEST_REASON = 200  # characters
 
 
 def _text(name: str, meaning: str, **options: Any) -> Column:
@@ -114,6 +122,8 @@ class Table:
         if isinstance(source, Table):
             self._keep_settings(source)
         completed = self._complete(shaped)
+        if any(map(_WITHOUT_SCORE.match, completed)):  # else said of these rows and of those that they were taken from
+            notes = [note for note in notes if not _WITHOUT_SCORE.match(note)]
         self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *completed, *self._near_misses())))
 
     @classmethod
@@ -164,8 +174,9 @@ class Table:
                     return None
                 first, texts = pl.col(names[0]).cast(pl.String), pl.col(pl.String)
                 odd = [(first == names[0]) | first.str.contains(DASHES), texts.str.strip_chars(UNSEEN) != texts]
+                odd += [pl.col(name).cast(pl.String).str.to_lowercase().is_in(TOTALS) for name in cls.told_by]
                 if any(part.collect(part.rows.select(pl.any_horizontal(odd).any())).row(0)):
-                    return None  # the header again, a rule below it, or blanks around values
+                    return None  # the header again, a rule below it, blanks around values, or rows that sum up others
             return cls(list(parts)) if parts else None
         except InputError:
             return None
@@ -484,6 +495,8 @@ class Attempts(Table):
         harness : mapping
             What the harness counts as wrong.
         """
+        if missing_score is not None and not math.isfinite(missing_score):
+            raise OptionError(f"--missing-score {missing_score} is not a finite number.")
         made = self.derive(self.lazy)
         made.count = Count.of(count, missing_score, harness=harness)
         return made
@@ -528,7 +541,10 @@ class Attempts(Table):
             return self
         rules = {one: policy.of(one) for one in self.missing}
         rows = self._filled(pl.col("outcome").replace_strict(rules, default="drop", return_dtype=pl.String))
-        return self.derive(rows if keeps_dropped else rows.filter(pl.col("score").is_not_null()))
+        if keeps_dropped:
+            return self.derive(rows)
+        rows = rows.filter(pl.col("score").is_not_null()).drop("outcome", "reason", strict=False)
+        return self.derive(rows, self._told_policy(policy))
 
     def decided(self, rule: pl.Expr) -> Self:
         """The attempts with a score for each that has none, by a rule of its own.
@@ -555,15 +571,22 @@ class Attempts(Table):
         """What an attempt that counts as wrong, or as right, has as its score and its number of successes."""
         is_lower = (pl.col("better") == "lower").fill_null(False) if self.has("better") else pl.lit(False)
         is_free = (pl.col("scale") == "free").fill_null(False) if self.has("scale") else pl.lit(False)
-        worst: pl.Expr = pl.when(~is_free).then(is_lower.cast(pl.Float64))
-        if self.count.missing_score is not None:
-            worst = pl.lit(float(self.count.missing_score))
+        worst = pl.when(is_free).then(pl.lit(self.count.missing_score, pl.Float64)).otherwise(is_lower.cast(pl.Float64))
         n = pl.col("n") if self.has("n") else pl.lit(1, pl.Int64)
         none = pl.lit(0, pl.Int64)
         return {
             "wrong": (worst, pl.when(is_lower).then(n).otherwise(none)),
             "right": (pl.when(~is_free).then((~is_lower).cast(pl.Float64)), pl.when(is_lower).then(none).otherwise(n)),
         }
+
+    def _told_policy(self, policy: Policy) -> str:
+        """What attempts without a score count as, in words."""
+        by_rule = {rule: ", ".join(one for one in self.missing if policy.of(one) == rule) for rule in RULES}
+        texts = {"wrong": "count as wrong ({})", "drop": "are excluded ({})"}
+        told = " or ".join(texts[rule].format(names) for rule, names in by_rule.items() if names)
+        if by_rule["wrong"] and self.is_free and self.count.missing_score is None:
+            told += "; where scores have no worst value, all are excluded (--missing-score gives one)"
+        return f"Attempts without a score {told}."
 
     @property
     def counted(self) -> Self:
@@ -676,7 +699,7 @@ class Attempts(Table):
 
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         """Leave out invalid rows, say what became of each attempt, and number attempts where the input does not."""
-        notes = self._settle_outcomes()
+        notes, invalid = [], 0
         is_unnumbered = any("attempt" not in part.rows.collect_schema() for part in parts)
         if self.has("valid"):
             is_invalid = (pl.col("valid") == "no").fill_null(False)
@@ -684,7 +707,9 @@ class Attempts(Table):
                 rows = "1 row was" if invalid == 1 else f"{invalid:,} rows were"
                 notes.append(f"{rows} excluded because declared invalid (valid = no).")
                 self.lazy = self.lazy.filter(~is_invalid)
-                return [*notes, *self._numbered(keeps_people=not is_unnumbered and self._has_own_numbers())]
+        notes += self._settle_outcomes(parts)
+        if invalid:
+            return [*notes, *self._numbered(keeps_people=not is_unnumbered and self._has_own_numbers())]
         if is_unnumbered:
             return [*notes, *self._numbered()]
         if len(self._misnumbered("subject", "task")) and (config := self._restarting()):
@@ -693,7 +718,7 @@ class Attempts(Table):
         self._check_groups(parts)
         return notes
 
-    def _settle_outcomes(self) -> list[str]:
+    def _settle_outcomes(self, parts: Sequence[Part], *, needs_score: bool = True) -> list[str]:
         """Give every attempt its outcome, where some have no score, and count them."""
         lacks, has_outcome = pl.col("score").is_null(), self.has("outcome")
         is_odd = ((pl.col("outcome") == "scored") == lacks).fill_null(value=False) if has_outcome else pl.lit(False)
@@ -703,25 +728,20 @@ class Attempts(Table):
             if has_outcome:
                 self.lazy = self.lazy.drop("outcome")
             return [f"{n_odd:,} attempts have a score and another outcome: the score counts."] if n_odd else []
-        if n_lacking == n:
-            raise InputError(f"None of the {n:,} attempts has a score.")
+        if n_lacking == n and needs_score:
+            raise InputError(f"{_label(parts[0])}none of the {n:,} attempts has a score.")
         told = [pl.when(pl.col("outcome") != "scored").then("outcome")] if has_outcome else []
-        told += [
-            pl.when(pl.col(name).is_not_null()).then(pl.lit(outcome))
-            for name, outcome in _OUTCOME_OF.items()
-            if self.has(name)
-        ]
+        ended = {name: _said(name) for name in _OUTCOME_OF if self.has(name)}
+        told += [pl.when(ended["error"].str.contains(_FILTERED)).then(pl.lit("refused"))] if "error" in ended else []
+        told += [pl.when(said.is_not_null()).then(pl.lit(_OUTCOME_OF[name])) for name, said in ended.items()]
         outcome = pl.when(lacks).then(pl.coalesce(*told, pl.lit("unscored"))).otherwise(pl.lit("scored"))
-        why = [pl.col(name) for name in ("reason", *_OUTCOME_OF) if self.has(name)]
-        reason = (
-            pl.when(lacks).then(pl.coalesce(*why, pl.lit("no score in the input")))
-            if why
-            else pl.when(lacks).then(pl.lit("no score in the input"))
-        )
+        why = [*([pl.col("reason")] if self.has("reason") else []), *ended.values()]
+        reason = pl.coalesce(*why, pl.lit("blank")).str.replace_all(r"\s+", " ").str.slice(0, _LONGEST_REASON)
+        others = pl.col("reason") if self.has("reason") else pl.lit(None, pl.String)
+        reason = pl.when(lacks).then(reason).otherwise(others)
         self.lazy = self.lazy.with_columns(outcome.alias("outcome"), reason.alias("reason"))
         counts = {outcome: sum(one.get(outcome, 0) for one in self.outcomes.values()) for outcome in MISSING}
         total = sum(sum(one.values()) for one in self.outcomes.values())
-        self.__dict__.pop("outcomes", None)  # rows may still be excluded
         note = f"{sum(counts.values()):,} of {total:,} attempts have no score: {counted_text(counts)}."
         return [
             note,
@@ -930,8 +950,17 @@ class Votes(Table):
     told_by = ("a", "b")
 
 
+_FILTERED = r"(?i)content[ _-]?(filter|policy|management policy)|responsible[ _]?ai[ _]?policy"
+"""What errors say where a filter of the model's provider stopped the reply, which is a refusal."""
 _OUTCOME_OF = {"error": "errored", "limit": "limit"}
 """What became of an attempt without a score that has this column."""
+_NO_ERROR = ("", "false", "no", "none", "0", "null", "nan", "n/a", "-", "ok")
+
+
+def _said(name: str) -> pl.Expr:
+    """The error or limit, where there is one."""
+    return pl.when(~pl.col(name).str.strip_chars().str.to_lowercase().is_in(_NO_ERROR)).then(name)
+
 
 TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings, "votes": Votes}
 

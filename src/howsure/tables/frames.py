@@ -94,7 +94,7 @@ class Part:
     ``separator`` stands between the fields of a csv or tsv file, ``n_above`` is the number of lines above its header, and ``says``
     tells what was done to read it; ``is_parsed`` says that the rows were made from checked ones. ``unpacked`` is where the bytes of a large
     packed file lie, and ``is_changed`` says that the rows are not those of the bytes as they are.
-    ``fault`` is what is wrong with a file whose rows could be read all the same.
+    ``fault`` is what is wrong with a file whose rows could be read all the same. ``n_blank`` is the number of cells that would be rows if they were not empty.
     """
 
     rows: pl.LazyFrame
@@ -108,6 +108,7 @@ class Part:
     unpacked: Path | None = None
     is_changed: bool = False
     fault: InputError | None = None
+    n_blank: int = 0
 
     def where(self, row: int, source: str | None = None) -> str:
         """How to name row number `row` (from 0) to a person: file and line, or `source` where a reader made the rows."""

@@ -14,11 +14,13 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
-from howsure.tables import Attempts, Scores, Table
+from howsure.tables import TOTALS, Attempts, Scores, Table
+from howsure.tables.agreement import with_agreement
 from howsure.tables.columns import typed
 from howsure.tables.frames import Part
-from howsure.tables.known_words import ALIASES, ELO, ERRORED, INDEX, SCORE, TOTALS
-from howsure.tables.metrics import is_grade, is_higher_better, is_share
+from howsure.tables.known_words import ALIASES, ELO, ENDED, INDEX, SCORE
+from howsure.tables.metrics import is_error_measure, is_grade, is_higher_better, is_share
+from howsure.tables.outcomes import OUTCOMES
 from howsure.tables.table_choice import (
     EACH,
     ColumnValues,
@@ -35,11 +37,13 @@ from howsure.tables.table_choice import (
     refuse_unknown,
     with_score,
 )
-from howsure.tables.untidy import Requested, plain_name, shown_name, text_of, tidied
+from howsure.tables.untidy import Requested, listed, plain_name, shown_name, text_of, tidied
 
 __all__ = ["Guess", "read_as"]
 
 _MOST_ITEMS = 2_000_000
+_MAY_BE_ITEMS = ("sum", "mean", "media")  # words for totals that items are called as well
+_ROUNDED = 0.02  # how far a total may be off because it is rounded, as a share of it
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Guess:
     n_blank: int = 0
     n_total: int = 0
     n_errored: int = 0
+    n_lower: int = 0
     why: str = ""
     """As which table it is read, where another one is possible."""
 
@@ -69,7 +74,6 @@ def read_as(
     divide_by: float = 1,
     decimal: str | None = None,
     better: str | None = None,
-    errors: str | None = None,
     is_part: bool = False,
 ) -> Guess:
     """One input under our names, and what was assumed about it.
@@ -92,8 +96,6 @@ def read_as(
         The decimal mark, where values such as 1,234 leave it open.
     better : {"higher", "lower"}, optional
         Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
-    errors : {"drop", "wrong"}, optional
-        What becomes of attempts with a word for an error in the place of their score: they are left out, or count as 0.
     is_part : bool, default False
         Attempts keep their numbers, because only those of all inputs together run 1, 2, …
 
@@ -102,18 +104,17 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = Requested(
-        dict(rename or {}), dict(fill or {}), divide_by, decimal, better, at(part), errors=errors, is_part=is_part
-    )
+    asked = Requested(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
+    part, asked = tidied(part.parsed(is_tidied=True), asked)
+    part = with_agreement(part, asked)
     names = part.rows.collect_schema().names()
-    asked = _with_elo(part, names, asked)
+    asked = _with_elo(part, names, replace(asked, outcomes=_other_outcomes(part, names)))
     chosen, why = (table, "") if table else fitting_table(part, names, wanted, asked)
     refuse_unknown(part, chosen, names, asked)
     ours = assigned(chosen, names, asked)
-    return _Columns(part, chosen, ours, asked).guess(why, n_blank)
+    return _Columns(part, chosen, ours, asked).guess(why)
 
 
 def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
@@ -123,6 +124,15 @@ def _with_elo(part: Part, names: Sequence[str], asked: Requested) -> Requested:
         return asked
     others = profile(part, [name for name in names if name not in found])
     return asked if any(is_benchmark(one, asked) for one in others) else replace(asked, rename={"score": found[0]})
+
+
+def _other_outcomes(part: Part, names: Sequence[str]) -> str:
+    """A column that is called outcome, but has other words than ours, such as pass and fail; nothing where there is none."""
+    found = [name for name in names if plain_name(name) == "outcome"]
+    if len(found) != 1:
+        return ""
+    is_other = ~text_of(found[0]).is_in(OUTCOMES)
+    return found[0] if part.collect(part.rows.select(is_other.any())).item() else ""
 
 
 class _Columns:
@@ -135,11 +145,11 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
-        self._n_blank = self._n_total = self._n_errored = 0
+        self._n_blank = self._n_total = self._n_errored = self._n_lower = 0
 
-    def guess(self, why: str, n_blank: int) -> Guess:
-        """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
-        self._tell_blanks(n_blank)
+    def guess(self, why: str) -> Guess:
+        """The rows under our names; `why` says why they are this table."""
+        self._tell_blanks(self._part.n_blank)
         if self._table is Attempts and self._part.path and lacks_subject({*self._ours, *self._fill}):
             self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
             self._told.append(f"subject = {self._fill['subject']}, the name of the file")
@@ -171,6 +181,7 @@ class _Columns:
             n_blank=self._n_blank,
             n_total=self._n_total,
             n_errored=self._n_errored,
+            n_lower=self._n_lower,
             why=why,
         )
 
@@ -187,17 +198,39 @@ class _Columns:
             self._told.append(f"{what} = {self._ours['score']}, one score per {who}")
 
     def _leave_out_total(self) -> None:
-        """Leave out rows such as Total below a long table, which have nothing in the column of tasks."""
-        theirs = [
-            self._ours.get(name)
-            for name in (("subject", "task") if self._table is Attempts else ("model", "benchmark"))
-        ]
-        who, what = theirs
-        if who not in self._names or what not in self._names or who is None or what is None:
+        """Leave out rows such as Total in a long table: they sum up the others of their model, or of all models."""
+        names = (("subject",), ("task", "domain")) if self._table is Attempts else (("model",), ("benchmark",))
+        who, what = (next((self._ours[one] for one in some if one in self._ours), "") for some in names)
+        if who not in self._names or what not in self._names:
             return
-        is_total = text_of(who).is_in(TOTALS).fill_null(value=False) & text_of(what).is_null()
-        if n := self._part.collect(self._part.rows.select(is_total.sum())).item():
-            self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_total)))
+        word, score = text_of(what), text_of(self._ours.get("score", what)).str.strip_suffix("%")
+        is_one, is_all = (one.is_in(TOTALS).fill_null(value=False) for one in (word, text_of(who)))
+        if not self._part.collect(self._part.rows.select((is_one | is_all).any())).item():
+            return
+        facts = [
+            is_one.alias("#one"),
+            is_all.alias("#all"),
+            word.alias("#word"),
+            score.cast(pl.Float64, strict=False).alias("#score"),
+        ]
+        frame = self._part.collect(self._part.rows.with_row_index("#row").with_columns(facts))
+        others = pl.when(~pl.col("#one")).then("#score")
+        ends = [one.over(who).alias(f"#{i}") for i, one in enumerate((others.mean(), others.sum(), others.n_unique()))]
+        near = [(pl.col("#score") - pl.col(end)).abs() <= _ROUNDED * pl.col(end).abs() for end in ("#0", "#1")]
+        has_others = (~pl.col("#one")).any().over(who).alias("#others")
+        frame = frame.with_columns(*ends, has_others).with_columns(
+            pl.any_horizontal(near).fill_null(value=False).alias("#near")
+        )
+        # items may be called sum: then they are not the sum or the mean of the others for all models
+        is_sum = pl.col("#near").all().over("#word") & (pl.col("#2") > 2).any()  # nothing is one of the values
+        is_one = pl.col("#one") & pl.col("#others") & (~pl.col("#word").is_in(_MAY_BE_ITEMS) | is_sum)
+        kept = frame.filter(~(pl.col("#all") | is_one))
+        if n := len(frame) - len(kept):
+            self._hold(
+                kept.drop(
+                    one for one in kept.columns if one.startswith("#") and one != "#row" and one not in self._names
+                )
+            )
             self._n_total += n
             self._told.append(f"{n} row{'s' if n > 1 else ''} that sum{'' if n > 1 else 's'} up the others excluded")
 
@@ -234,6 +267,42 @@ class _Columns:
         if is_attempts:
             self._counts()
             self._attempts()
+        else:
+            self._turn_lower()
+
+    def _turn_lower(self) -> None:
+        """Published scores of which lower ones are better: turned around where the user says so, else excluded, since nothing says what the highest is."""
+        score, what = self._ours.get("score"), self._ours.get("benchmark")
+        if score is None or self._asked.better == "higher":
+            return
+        if self._asked.better == "lower":
+            number = pl.col(score).cast(pl.Float64, strict=False)
+            turned = pl.when(number.is_between(0, 1)).then(1 - number)
+            rows = self._part.rows.with_columns(
+                pl.coalesce(turned.cast(pl.String), pl.col(score).cast(pl.String)).alias(score)
+            )
+            self._part = replace(self._part, rows=rows, is_parsed=True)
+            self._told.append(
+                f"1 − {self._asked.rename.get('score', plain_name(score)) if score != '#score' else 'score'} is read, as lower is better"
+            )
+            return
+        how = "lower is better, and nothing says what the highest value is (--lower-is-better reads 1 − score)"
+        if is_error_measure(score) or (what is None and is_error_measure(str(self._fill.get("benchmark", "")))):
+            raise InputError(
+                f"{at(self._part)}{score}: {how}. Read the table as attempts, or divide scores by their highest value."
+            )
+        if what is None:
+            return
+        known = self._part.collect(self._part.rows.select(pl.col(what).cast(pl.String).unique(maintain_order=True)))[
+            what
+        ]
+        lower = [name for name in known.drop_nulls() if is_error_measure(name)]
+        if lower:
+            is_lower = pl.col(what).cast(pl.String).is_in(lower).fill_null(value=False)
+            n = self._part.collect(self._part.rows.select(is_lower.sum())).item()
+            self._hold(self._part.collect(self._part.rows.with_row_index("#row").filter(~is_lower)))
+            self._n_lower += n
+            self._told.append(f"{', '.join(lower)} excluded: {how}")
 
     def _use_only_number(self) -> None:
         """Take the only column of numbers as the score, where subject and task are there."""
@@ -253,9 +322,10 @@ class _Columns:
         """Turn a column per task or model into rows."""
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
         profiles = profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
-        scored = [values for values in profiles if is_benchmark(values, self._asked)]
-        if self._table is Scores:  # is_coding and has_tools say something about a benchmark or a model
-            scored = [values for values in scored if not plain_name(values.name).startswith(("is_", "has_"))]
+        facts = (
+            ("is_", "has_") if self._table is Scores else ()
+        )  # is_coding says something about a benchmark or a model
+        scored = [v for v in profiles if is_benchmark(v, self._asked) and not plain_name(v.name).startswith(facts)]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
         is_long = (
             len(scored) == 1 and names_beside and EACH not in self._ours.values()
@@ -264,9 +334,8 @@ class _Columns:
             self._ours.pop(other, None)
             return
         names = [values.name for values in scored]
-        melted_names = set(names)
         self._refuse_second_header(self._ours.get(one), names)
-        numbers = [values.name for values in profiles if values.is_score_like and values.name not in melted_names]
+        numbers = [values.name for values in profiles if values.is_score_like and values.name not in {*names}]
         words = tuple(sorted({word for values in scored for word in values.words}))
         alike: dict[
             tuple[Any, ...], list[str]
@@ -287,7 +356,7 @@ class _Columns:
             alike.setdefault((values.dtype, bool(values.words), divide_by), []).append(values.name)
         self._refuse_mixed(scored, percents)
         rows, order = self._part.rows.with_row_index("#row"), pl.Enum(names)
-        kept = [name for name in self._names if name not in melted_names]
+        kept = [name for name in self._names if name not in {*names}]
         long = []
         for (dtype, has_words, divide_by), own in alike.items():
             number = self._parsed(
@@ -296,15 +365,25 @@ class _Columns:
             melted = rows.select("#row", *kept, *own).unpivot(
                 on=own, index=["#row", *kept], variable_name="#name", value_name="#score"
             )
-            long.append(melted.with_columns(pl.col("#name").cast(order), number.alias("#score") / divide_by))
-        held = self._part.collect(pl.concat(long).drop_nulls("#score").sort("#row", "#name"))
+            long.append(
+                melted.with_columns(
+                    pl.col("#name").cast(order), number.alias("#score") / divide_by, *_endings("#score")
+                )
+            )
+        is_there = pl.col("#score").is_not_null()
+        if self._table is Attempts:  # a cell with a word for an error was an attempt; an empty one most often was none
+            is_there |= pl.col("#outcome").is_not_null()
+        held = self._part.collect(pl.concat(long, how="diagonal").filter(is_there).sort("#row", "#name"))
         held = held.with_columns(pl.col("#name").cast(pl.String))
         held = self._without_totals(held, one)
-        self._hold(held.drop(numbers))
-        shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
+        has_endings = self._table is Attempts and held["#outcome"].count() > 0
+        self._hold(held.drop(*numbers, *([] if has_endings else ["#outcome", "#reason"])))
         self._ours |= {other: "#name", "score": "#score"}
+        self._melted_direction(other, names)
+        if has_endings:
+            self._ours |= {"outcome": "#outcome", "reason": "#reason"}
         self._mapping[other] = EACH
-        self._told.append(f"columns {shown} → {other}, with their values as score")
+        self._told.append(f"columns {listed(names)} → {other}, with their values as score")
         if percents and self._asked.divide_by == 1:
             self._told.append("percentages divided by 100")
         if words:
@@ -313,6 +392,19 @@ class _Columns:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
         self._tell_errors(sum(values.errored for values in scored))
+
+    def _melted_direction(self, other: str, names: Sequence[str]) -> None:
+        """Which scores are better in columns of a wide table: as the user says, else by the names of tasks such as WER."""
+        if self._table is not Attempts or "better" in {*self._ours, *self._fill}:
+            return
+        if self._asked.better == "lower":
+            self._fill["better"] = "lower"
+        lower = [name for name in names if is_error_measure(name)] if other == "task" and not self._asked.better else []
+        if lower:
+            better = pl.when(pl.col("#name").is_in(lower)).then(pl.lit("lower")).otherwise(pl.lit("higher"))
+            self._part = replace(self._part, rows=self._part.rows.with_columns(better.alias("#better")))
+            self._ours["better"] = "#better"
+            self._told.append(f"lower is better: {', '.join(lower)}")
 
     def _without_totals(self, held: pl.DataFrame, one: str) -> pl.DataFrame:
         """Leave out rows such as Average and Total, which sum up the others."""
@@ -351,14 +443,19 @@ class _Columns:
             )
 
     def _convert_score(self, values: ColumnValues) -> None:
-        """Write the scores as numbers on their scale, and leave out blanks."""
+        """Write the scores as numbers on their scale. A row without a score is an attempt without one, but no published score."""
         if values.other and values.dtype != pl.String:  # the table's own check names the lines
             return
         number, divide_by = self._number(values)
         theirs = self._ours["score"]
+        lacking = values.missing + values.errored
+        if lacking == values.n and not self._asked.is_part:
+            raise InputError(f"{at(self._part)}none of the {values.n:,} rows has a score.")
+        if self._table is Attempts and lacking:
+            self._add_endings(theirs)
         if values.other:  # what is understood becomes a number, so that the table's check names the others alone
             understood = (number / divide_by).cast(pl.String)
-            is_said = text_of(theirs).is_not_null() & ~text_of(theirs).is_in(ERRORED)
+            is_said = text_of(theirs).is_not_null() & ~text_of(theirs).is_in(list(ENDED))
             text = pl.when(is_said).then(pl.col(theirs))
             self._part = replace(
                 self._part, rows=self._part.rows.with_columns(understood.fill_null(text).alias(theirs))
@@ -367,7 +464,7 @@ class _Columns:
             rows = self._part.rows.with_columns((number / divide_by).alias(theirs), *self._scaled(divide_by))
             self._part = replace(self._part, rows=rows, is_parsed=True)
         self._divide_by = divide_by
-        if values.missing or values.errored:
+        if lacking and self._table is not Attempts:
             rows = self._part.rows.with_row_index("#row").filter(pl.col(theirs).is_not_null())
             self._hold(self._part.collect(rows))
             self._tell_blanks(values.missing)
@@ -380,6 +477,17 @@ class _Columns:
         if values.comma:
             self._told.append("commas for thousands" if self._asked.decimal == "." else "decimal commas")
         self._direction(values, divide_by)
+
+    def _add_endings(self, theirs: str) -> None:
+        """What became of the rows without a score, as far as the score or a reason says it."""
+        said = [self._ours[name] for name in ("outcome", "reason") if name in self._ours]
+        of_score, of_reason = _endings(theirs), [one for name in said[-1:] for one in _endings(name)[:1]]
+        known = {name: [pl.col(self._ours[name])] if name in self._ours else [] for name in ("outcome", "reason")}
+        outcome = pl.coalesce(*known["outcome"], of_score[0], *of_reason)
+        reason = pl.coalesce(*known["reason"], of_score[1])
+        rows = self._part.rows.with_columns(outcome.alias("#outcome"), reason.alias("#reason"))
+        self._part = replace(self._part, rows=rows, is_parsed=True)
+        self._ours |= {"outcome": "#outcome", "reason": "#reason"}
 
     def _scaled(self, divide_by: float) -> list[pl.Expr]:
         """The other columns that are on the scale of the scores, such as standard errors."""
@@ -435,14 +543,7 @@ class _Columns:
         return self._parsed(values, divide_by), divide_by
 
     def _parsed(self, values: ColumnValues, divide_by: float) -> pl.Expr:
-        number = parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
-        if not self._counts_errors or values.dtype != pl.String:
-            return number
-        return pl.when(text_of(values.name).is_in(ERRORED)).then(0.0).otherwise(number)
-
-    @property
-    def _counts_errors(self) -> bool:
-        return self._asked.errors == "wrong" and self._table is Attempts
+        return parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
 
     def _divisor(self, values: ColumnValues) -> float:
         """What the numbers of a column are to be divided by; a column that can be read in two ways is refused."""
@@ -469,7 +570,7 @@ class _Columns:
             is_free = pl.col(self._ours["scale"]).cast(pl.String) == "free"
             if self._part.rows.select(is_free.any()).collect(engine="streaming").item():
                 return False
-        if self._asked.better or (self._table is Attempts and not is_share(values.name)):
+        if self._table is Attempts and (self._asked.better or not is_share(values.name)):
             return False
         if low < 0 or high > 100 or values.is_mistake:
             return False
@@ -479,7 +580,9 @@ class _Columns:
 
     def _direction(self, values: ColumnValues, divide_by: float) -> None:
         """Which scores are better, and whether they are of any size; asked where neither values nor names say."""
-        if self._table is not Attempts or values.low is None or values.high is None or values.is_mistake:
+        if self._table is not Attempts or values.low is None or values.high is None:
+            return
+        if values.is_mistake and is_share(values.name):
             return
         name, low, high = values.name, values.low / divide_by, values.high / divide_by
         is_outside = low < 0 or high > 1
@@ -597,14 +700,19 @@ class _Columns:
             self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")
 
     def _tell_errors(self, n: int) -> None:
-        if n and self._counts_errors:
-            self._told.append(f"{n:,} error{'s' if n > 1 else ''} counted as wrong")
-        elif n:
+        """Errors in the place of published scores; attempts that ended so are kept."""
+        if n and self._table is not Attempts:
             self._n_errored += n
-            hint = " (--errors wrong counts them as wrong)" if self._table is Attempts else ""
-            self._told.append(f"{n:,} error{'s' if n > 1 else ''} excluded{hint}")
+            self._told.append(f"{n:,} error{'s' if n > 1 else ''} excluded")
 
     def _tell_blanks(self, n: int) -> None:
         self._n_blank += n
         if n:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} excluded")
+
+
+def _endings(theirs: str) -> list[pl.Expr]:
+    """``#outcome`` and ``#reason`` where a column has a word for an error or a refusal."""
+    outcome = text_of(theirs).replace_strict(ENDED, default=None, return_dtype=pl.String)
+    text = pl.col(theirs).cast(pl.String).str.strip_chars()
+    return [outcome.alias("#outcome"), pl.when(outcome.is_not_null()).then(text).alias("#reason")]

@@ -12,7 +12,7 @@ __all__ = [
     "BENCHMARK",
     "COUNTED",
     "ELO",
-    "ERRORED",
+    "ENDED",
     "FAILURES",
     "FILLERS",
     "INDEX",
@@ -20,12 +20,13 @@ __all__ = [
     "MISSING",
     "MODEL",
     "NO_NAME",
+    "PREDICTIONS",
     "RATERS",
+    "REFERENCES",
     "REPEATS",
     "SCORE",
     "SUCCESSES",
     "SUMMARIES",
-    "TOTALS",
     "WEAK",
     "WORDS",
 ]
@@ -81,6 +82,7 @@ ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "date": ("timestamp", "created", "created_at", "release_date"),
         "tokens": ("total_tokens", "n_tokens"),
         "cost": ("cost_usd", "usd", "price"),
+        "error": ("error_message", "exception"),
         "log": ("log_file",),
     },
     Scores: {
@@ -119,10 +121,6 @@ ASKED = ("prompt", "input", "query", "instruction")
 """What an item asks: its name where it has no other, and a score beside it."""
 FILLERS = frozenset({"which", "the", "a", "of", "used", "tested", "evaluated", "name", "id", "number", "no", "nr"})
 SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
-TOTALS = (
-    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
-    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
-)
 ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
 NO_NAME = frozenset({"", "unnamed_0", "level_0", "index_level_0"})
 """What pandas calls its row numbers, or what it leaves above them."""
@@ -146,6 +144,39 @@ ABROAD = {
     for word in words.split()
 }
 """Headers in German, French, Spanish, Italian and Chinese, without accents."""
+
+PREDICTIONS = (
+    *(
+        "prediction",
+        "predictions",
+        "predicted",
+        "pred",
+        "y_pred",
+        "predicted_label",
+        "predicted_answer",
+        "model_prediction",
+    ),
+    *("extracted_answer", "parsed_answer", "final_answer", "model_answer", "model_output", "model_response"),
+    *("completion", "output", "response", "generation", "generated", "answer"),
+)
+"""What a model said, the most exact first: never a model or a benchmark."""
+REFERENCES = (
+    *(
+        "label",
+        "labels",
+        "true_label",
+        "gold_label",
+        "gold",
+        "gold_answer",
+        "ground_truth",
+        "groundtruth",
+        "truth",
+        "y_true",
+    ),
+    *("target", "expected", "expected_output", "expected_answer", "ideal", "reference", "reference_answer"),
+    *("correct_answer", "right_answer", "answer_key", "answer"),
+)
+"""What it should have said."""
 
 MISSING = (
     "",
@@ -193,26 +224,18 @@ _NO = (
     *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
     *("✖", "🔴", "👎", "🚫"),
     *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
-    # what the model did itself, or did not do in time, is no right answer
-    *("refused", "refusal", "declined", "abstained", "not attempted", "not_attempted", "no answer"),
-    *("timeout", "timed out", "timed_out"),
+    *("abstained", "not attempted", "not_attempted", "no answer"),  # graders' words for no right answer
 )
 WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}
 WORDS |= dict.fromkeys(
     ("partial", "partially correct", "partly correct", "partially_correct", "teilweise richtig"), 0.5
 )
-ERRORED = (
-    "error",
+ENDED = dict.fromkeys(
+    (
+        *("error", "errored", "err", "exception", "crash", "crashed", "api error", "api_error", "server error"),
+        *("timeout", "timed out", "timed_out", "fehler", "erreur"),
+    ),
     "errored",
-    "err",
-    "exception",
-    "crash",
-    "crashed",
-    "api error",
-    "api_error",
-    "server error",
-    "fehler",
-    "erreur",
-)
-"""What ended an attempt without a verdict, beside verdicts."""
+) | dict.fromkeys(("refused", "refusal", "declined", "content filter", "content_filter"), "refused")
+"""What stands in the place of a verdict where an attempt has none, and what became of the attempt."""
 COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes

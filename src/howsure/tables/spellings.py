@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -256,10 +256,11 @@ def rename_all(table: _Kind, names: NameFile) -> _Kind:
     more = f" and {len(told) - 8:,} more" if len(told) > 8 else ""
     note = f"{len(told):,} name{'s' if len(told) > 1 else ''} merged as the file of names says: {', '.join(told[:8])}{more}."
     alike = alike_note(table)  # told of the names as they were
-    kept = [one for one in table.notes if one not in alike]
-    made: Any = type(table)(rows, notes=(*kept, note))
+    renamed = table.derive(rows)
+    renamed.notes = tuple(one for one in table.notes if one not in alike)
+    made = type(table)(renamed, notes=[note])
     made.notes = (*made.notes, *alike_note(made))
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _core(name: str, kind: str) -> str:

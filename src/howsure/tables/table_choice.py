@@ -17,10 +17,12 @@ from howsure.tables.known_words import (
     ASKED,
     BENCHMARK,
     COUNTED,
-    ERRORED,
+    ENDED,
     FILLERS,
     ITEM,
     NO_NAME,
+    PREDICTIONS,
+    REFERENCES,
     SUMMARIES,
     WEAK,
     WORDS,
@@ -48,6 +50,7 @@ EACH = "*"
 """In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
 
 
+_NO_BENCHMARKS = SUMMARIES | ABOUT_MODELS | {*PREDICTIONS, *REFERENCES}
 _OF_GAMES = {"solver", "variant", "setting", "max_length", "ended_by"}
 
 
@@ -148,7 +151,7 @@ def assigned(table: type[Table], names: Sequence[str], asked: Requested) -> dict
     closed = {*found, *asked.fill, *(["score"] if EACH in found.values() else [])}
     open_columns = [column for column in table.columns if column.name not in closed]
     for column in open_columns:  # exact names first, so that no alias takes them
-        if table is Attempts and column.name in ("sample", "epoch"):
+        if table is Attempts and (column.name in ("sample", "epoch") or (column.name == "outcome" and asked.outcomes)):
             continue
         if column.name in free:
             found[column.name] = column.name
@@ -171,6 +174,12 @@ def assigned(table: type[Table], names: Sequence[str], asked: Requested) -> dict
                 raise InputError(
                     f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
                 )
+    if (
+        table is Attempts
+        and asked.outcomes not in ("", *found.values())
+        and not {"outcome", "reason"} & {*found, *closed}
+    ):
+        found["reason"] = asked.outcomes
     _assign_loosely(table, found, closed, names, by_plain)
     if table is not Attempts:
         return found
@@ -302,7 +311,7 @@ def is_benchmark(values: ColumnValues, asked: Requested) -> bool:
     """Whether a column of a wide table may hold scores, and not an average, a year or a size."""
     top = max(100.0, asked.divide_by)
     is_beyond = values.high is not None and (values.high > top or (values.low or 0) < 0)
-    return values.is_score_like and not is_beyond and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
+    return values.is_score_like and not is_beyond and plain_name(values.name) not in _NO_BENCHMARKS
 
 
 def profile(part: Part, names: Sequence[str]) -> list[ColumnValues]:
@@ -361,7 +370,7 @@ def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
         percent, comma = text.str.contains(PERCENT), text.str.contains(COMMA)
         missing = text.is_null().sum()
         is_word = text.is_in(list(WORDS))
-        is_error = text.is_in(ERRORED)
+        is_error = text.is_in(list(ENDED))
         known = percent | comma | is_word | is_error | text.str.contains(NUMBER)
         either = text.str.contains(_EITHER)
         counts = {"percent": percent.sum(), "comma": comma.sum(), "either": either.sum()}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
+from howsure.errors import InputError
 from howsure.tables import DASHES, UNSEEN, Attempts, Ratings, Scores
 from howsure.tables.frames import Part
 from howsure.tables.known_words import (
@@ -30,7 +31,19 @@ from howsure.tables.known_words import (
     WEAK,
 )
 
-__all__ = ["COMMA", "MANY_COLUMNS", "NUMBER", "PERCENT", "Requested", "plain_name", "shown_name", "text_of", "tidied"]
+__all__ = [
+    "COMMA",
+    "MANY_COLUMNS",
+    "NUMBER",
+    "PERCENT",
+    "Requested",
+    "listed",
+    "melted",
+    "plain_name",
+    "shown_name",
+    "text_of",
+    "tidied",
+]
 
 MANY_COLUMNS = 50
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
@@ -48,6 +61,13 @@ _INSIDE = (
     ),
 )
 """Columns that may be objects, and what in them is the name or the score."""
+_SCORES = ("scores", "metrics")
+_MODEL_KEYS = frozenset({"model", "model_name", "model_id", "llm", "llm_name"})
+_OTHER_MODELS = frozenset(
+    {"judge", "grader", "scorer", "evaluator", "rater", "annotator", "baseline", "reference", "teacher"}
+)
+_FIRST_ROWS = 20  # in which the names of models are looked for
+_DEPTH = 3  # of objects in objects
 
 
 @dataclass(frozen=True)
@@ -60,18 +80,26 @@ class Requested:
     decimal: str | None
     better: str | None
     at: str
-    errors: str | None = None
+    outcomes: str = ""
+    """A column that is called outcome and has other words than ours."""
     has_fractions: bool = False
     is_part: bool = False
 
 
-def tidied(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
-    """The same table with one variable per column and nothing beside its data, and the number of blanks that were left out.
+def tidied(part: Part, asked: Requested) -> tuple[Part, Requested]:
+    """The same table with one variable per column and nothing beside its data.
 
     What was done is added to the part's ``says``, and to `asked` where a column that the user named has another name now.
     """
-    part = _without_row_numbers(_without_marks(part), asked)
-    for step in (_with_values_for_objects, _with_rows_for_repeats, _with_rows_for_dimensions, _with_total_of_failures):
+    part = _with_requested_values(_without_row_numbers(_without_marks(part), asked), asked)
+    if not {"subject", "model"} & {*asked.rename, *asked.fill}:
+        part = _with_nested_model(part, part.rows.collect_schema().names())
+    for step in (
+        _with_values_for_objects,
+        _with_rows_for_repeats,
+        _with_rows_for_dimensions,
+        _with_total_of_failures,
+    ):
         part = step(part, [name for name in part.rows.collect_schema().names() if name not in asked.rename.values()])
     return _with_shares_for_fractions(part, asked)
 
@@ -154,10 +182,90 @@ def _without_row_numbers(part: Part, asked: Requested) -> Part:
     return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
 
 
+def _json(part: Part, name: str) -> pl.Expr:
+    """A column of objects as JSON, nothing where a value is none."""
+    column = pl.col(name)
+    if isinstance(part.rows.collect_schema()[name], pl.Struct):
+        return column.struct.json_encode()
+    return pl.when(column.cast(pl.String).str.starts_with("{")).then(column.cast(pl.String))
+
+
+def _with_requested_values(part: Part, asked: Requested) -> Part:
+    """Values inside of objects that the user named, such as ``scores.Factuality``, as columns."""
+    names = part.rows.collect_schema().names()
+    inside = [one for one in asked.rename.values() if one not in names and re.fullmatch(r"\w+(\.\w+)+", one)]
+    found = {one: one.partition(".") for one in inside if one.partition(".")[0] in names}
+    values = [_json(part, name).str.json_path_match(f"$.{path}").alias(one) for one, (name, _, path) in found.items()]
+    return replace(part, rows=part.rows.with_columns(values), is_parsed=True) if values else part
+
+
+def _with_nested_model(part: Part, names: Sequence[str]) -> Part:
+    """The model's name from objects such as ``{"metadata": {"model": …}}``, where no column has it."""
+    plain = {plain_name(name) for name in names}
+    schema = part.rows.collect_schema()
+    is_table = part.format in ("jsonl", "json") or any(isinstance(schema[name], pl.Struct) for name in names)
+    if not is_table or plain & {
+        *MODEL,
+        "subject",
+        "participant",
+        "learner",
+        "person",
+        "model_a",
+        "winner",
+        "rater",
+        *RATERS,
+    }:
+        return part
+    texts = [name for name in names if isinstance(schema[name], pl.Struct) or schema[name] == pl.String]
+    first = part.collect(part.rows.select(_json(part, name).alias(name) for name in texts).head(_FIRST_ROWS))
+    found: dict[tuple[str, ...], set[str]] = {}
+    for name in texts:
+        for held in map(_loaded, first[name].drop_nulls()):
+            for path, value in _leaves(held, (name,)):
+                if _is_model(path):
+                    found.setdefault(path, set()).add(value)
+    if not found:
+        return part
+    nearest = [path for path in found if len(path) == min(map(len, found))]
+    paths = [".".join(path) for path in nearest]
+    if len({frozenset(found[path]) for path in nearest}) > 1:
+        raise InputError(
+            f"{f'{part.path}: ' if part.path else ''}{' and '.join(paths)} name different models. Choose with --map subject={paths[0]}."
+        )
+    model = _json(part, nearest[0][0]).str.json_path_match("$." + ".".join(nearest[0][1:])).alias("model")
+    says = (*part.says, f"{paths[0]} → model")
+    return replace(part, rows=part.rows.with_columns(model), is_parsed=True, says=says)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _leaves(held: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The texts in an object and in the objects in it, with their paths."""
+    if isinstance(held, str):
+        yield path, held
+    elif isinstance(held, dict) and len(path) <= _DEPTH:
+        for key, value in held.items():
+            if re.fullmatch(r"\w+", key):
+                yield from _leaves(value, (*path, key))
+
+
+def _is_model(path: Sequence[str]) -> bool:
+    """Whether a path ends in the name of the model that answered, not of one that judged."""
+    plain = [plain_name(name) for name in path]
+    is_named = plain[-1] in _MODEL_KEYS or (plain[-1] in ("name", "id") and plain[-2] in _MODEL_KEYS)
+    return is_named and not {word for name in plain for word in name.split("_")} & _OTHER_MODELS
+
+
 def _with_values_for_objects(part: Part, names: Sequence[str]) -> Part:
     """Of objects in a jsonl file where a name or a score should be, such as ``{"correct": true, "reason": …}``, the value that is one."""
     if part.format not in ("jsonl", "json"):
         return part
+    schema = part.rows.collect_schema().names()
     wanted = {name: keys for name in names for known, keys in _INSIDE if plain_name(name) in known}
     first = part.collect(part.rows.select(pl.col(name).drop_nulls().first() for name in wanted)) if wanted else None
     for name, keys in wanted.items():
@@ -169,11 +277,23 @@ def _with_values_for_objects(part: Part, names: Sequence[str]) -> Part:
         except ValueError:
             continue
         inside = [key for key in held if plain_name(key) in keys and not isinstance(held[key], dict | list)]
+        if plain_name(name) in _SCORES:
+            numbers = [key for key in held if isinstance(held[key], int | float)]
+            inside = inside or numbers
+            has_score = {plain_name(one) for one in names} & {*SCORE} or any(n.startswith(f"{name}.") for n in schema)
+            if len(inside) > 1 and not has_score:
+                raise InputError(
+                    f"{f'{part.path}: ' if part.path else ''}{name} has several scores: {', '.join(inside)}. "
+                    f"Choose with --map score={name}.{inside[0]}."
+                )
         if len(inside) == 1 and re.fullmatch(r"\w+", inside[0]):
-            held = pl.when(pl.col(name).str.starts_with("{")).then(pl.col(name))
-            value = pl.coalesce(held.str.json_path_match(f"$.{inside[0]}"), pl.col(name))  # others stay as they are
-            says = (*part.says, f"{name}.{inside[0]} → {name}")
-            part = replace(part, rows=part.rows.with_columns(value.alias(name)), is_parsed=True, says=says)
+            value = pl.coalesce(
+                _json(part, name).str.json_path_match(f"$.{inside[0]}"), name
+            )  # others stay as they are
+            here = "score" if plain_name(name) in _SCORES and "score" not in names else name
+            says = (*part.says, f"{name}.{inside[0]} → {here}")
+            rows = part.rows.with_columns(value.alias(name)).rename({name: here})
+            part = replace(part, rows=rows, is_parsed=True, says=says)
     return part
 
 
@@ -188,8 +308,8 @@ def _with_rows_for_repeats(part: Part, names: Sequence[str]) -> Part:
     has_scores = {*plain.values()} & {*SCORE, *SUCCESSES, "attempt", *REPEATS}
     if len(found) < 2 or has_scores or len({*found.values()}) < len(found):
         return part
-    says = f"columns {_listed(list(found))} → attempt, with their values as score"
-    return _melted(part, list(found), "attempt", "score", says, lambda name: found[name] + (0 in found.values()))
+    says = f"columns {listed(list(found))} → attempt, with their values as score"
+    return melted(part, list(found), "attempt", "score", says, lambda name: found[name] + (0 in found.values()))
 
 
 def _with_rows_for_dimensions(part: Part, names: Sequence[str]) -> Part:
@@ -205,8 +325,8 @@ def _with_rows_for_dimensions(part: Part, names: Sequence[str]) -> Part:
     judged = _those(part, part.rows, free, lambda name: text_of(name).str.contains(NUMBER).all())
     if len(judged) < 2:
         return part
-    return _melted(
-        part, judged, "dimension", "value", f"columns {_listed(judged)} → dimension, with their values as value"
+    return melted(
+        part, judged, "dimension", "value", f"columns {listed(judged)} → dimension, with their values as value"
     )
 
 
@@ -238,10 +358,33 @@ def _with_total_of_failures(part: Part, names: Sequence[str]) -> Part:
     )
 
 
-def _melted(
-    part: Part, columns: Sequence[str], name: str, value: str, says: str, label: Callable[[str], Any] = str
+def melted(
+    part: Part,
+    columns: Sequence[str],
+    name: str,
+    value: str,
+    says: str,
+    label: Callable[[str], Any] = str,
+    *,
+    keeps_words: bool = False,
 ) -> Part:
-    """One row per value of the columns, whose names, or labels, and values become two columns."""
+    """One row per value of the columns, whose names, or labels, and values become two columns; an empty cell is none.
+
+    Parameters
+    ----------
+    part : Part
+        The rows.
+    columns : sequence of str
+        The columns.
+    name, value : str
+        The two columns.
+    says : str
+        What was done.
+    label : callable
+        What is said of a column instead of its name.
+    keeps_words : bool
+        Keep words such as none, which stand for nothing elsewhere.
+    """
     kept = [one for one in part.rows.collect_schema().names() if one not in columns]
     long = part.rows.with_row_index("#row").unpivot(
         on=columns, index=["#row", *kept], variable_name=name, value_name=value
@@ -250,16 +393,24 @@ def _melted(
     held = part.collect(long.sort("#row", order)).with_columns(
         pl.col(name).replace_strict({one: str(label(one)) for one in columns}, return_dtype=pl.String)
     )
+    n_cells, held = (
+        len(held),
+        held.filter(
+            text_of(value).is_not_null() if not keeps_words else pl.col(value).cast(pl.String).str.strip_chars() != ""
+        ),
+    )
     numbers = held["#row"] if part.numbers is None else part.numbers.gather(held["#row"])
-    return replace(part, rows=held.drop("#row").lazy(), numbers=numbers, is_parsed=True, says=(*part.says, says))
+    told: dict[str, Any] = {"says": (*part.says, says), "n_blank": part.n_blank + n_cells - len(held)}
+    return replace(part, rows=held.drop("#row").lazy(), numbers=numbers, is_parsed=True, **told)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many there are."""
     return ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
 
 
-def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
-    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
+def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested]:
+    """Cells such as 7/10 as a share and n. Blanks among them are left out, unless each row is an item.
 
     One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
     item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
@@ -279,7 +430,7 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
         if schema[name] == pl.String and (name in asked.rename.values() or plain_name(name) not in other)
     ]
     if not texts:
-        return part, asked, 0
+        return part, asked
 
     def number(name: str, place: int) -> pl.Expr:
         return text_of(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
@@ -295,7 +446,7 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
     plain = {plain_name(name) for name in names}
     rows = part.rows.with_row_index("#row")
     if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
-        return part, asked, 0
+        return part, asked
     told = f"{found[0]}: "
     if len(found) > 1:
         across = "benchmark" if plain & {*MODEL} else "model"
@@ -307,15 +458,12 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
     held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
     filled = held.drop_nulls("#share")
     if not len(filled):
-        return part, asked, 0
-    is_grade = (
-        len(found) == 1
-        and filled["#n"].n_unique() == 1
-        and plain & {*ITEM, *WEAK["task"], "task"}
-        and plain_name(theirs) not in {*COUNTED, *SUCCESSES}
-    )
+        return part, asked
+    is_of_items = len(found) == 1 and bool(plain & {*ITEM, *WEAK["task"], "task"})
+    is_grade = is_of_items and filled["#n"].n_unique() == 1 and plain_name(theirs) not in {*COUNTED, *SUCCESSES}
     total = int(filled["#n"][0])
     share = round(float(filled["#share"][0]) * total)
+    filled = held if is_of_items else filled
     if is_grade or "n" in plain:
         told += f"{share}/{total} read as {share / total:.4g}" + (
             ", one score (a column n_success makes it a count)" if is_grade else ""
@@ -331,9 +479,10 @@ def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requ
         numbers=numbers,
         is_parsed=True,
         says=(*part.says, told),
+        n_blank=part.n_blank + len(held) - len(filled),
     )
     renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
-    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
+    return part, replace(asked, rename=renamed, has_fractions=True)
 
 
 def text_of(name: str) -> pl.Expr:

@@ -105,9 +105,7 @@ def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: in
     ``threshold`` is the score from which an attempt counts as a success, for scores between 0 and 1; attempts after ``last`` are left out.
     """
     if threshold is not None:
-        attempts = Attempts(
-            attempts.lazy.with_columns((pl.col("score") >= threshold).cast(pl.Float64)), notes=attempts.notes
-        )
+        attempts = attempts.derive(attempts.lazy.with_columns((pl.col("score") >= threshold).cast(pl.Float64)))
     novices, models = novice_counts(attempts, last=last), model_counts(attempts, is_graded=True)
     tasks = pl.DataFrame({"task": novices.tasks}).join(
         models.tasks.with_row_index("#column"), on="task", maintain_order="left"
@@ -127,7 +125,7 @@ def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: in
         models.successes[:, column].astype(np.float64),
         models.n[:, column].astype(np.float64),
         _releases(attempts),
-        (*attempts.notes, *_left_out(len(novices.tasks), len(models.tasks), len(tasks))),
+        (*novices.notes, *_left_out(len(novices.tasks), len(models.tasks), len(tasks))),
         None if models.squares is None else models.squares[:, column],
     )
 

@@ -152,10 +152,14 @@ class NoviceCounts:
 
 
 def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCounts:
-    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out, and those without a score are missing."""
+    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out.
+
+    Attempts of people that do not count, because they have no score, are missing: the others keep their numbers.
+    """
     if last is not None and last < 1:
         raise OptionError(f"last is {last}; give the number of the last attempt to use, from 1 up.")
-    rows = attempts.lazy.filter((pl.col("kind") == "human") & pl.col("score").is_not_null())
+    attempts = attempts.counted
+    rows = attempts.lazy.filter(pl.col("kind") == "human")
     if attempts.has("n") and int(rows.select(attempts.n.max()).collect().item() or 1) > 1:
         raise InputError(
             "A learning curve needs one row per attempt of a person, but some rows count several (n above 1)."

@@ -116,7 +116,7 @@ def measure_transfer(
         Coverage of the intervals.
     """
     check_level(level)
-    table = Attempts.of(attempts)
+    table = Attempts.of(attempts).counted
     for name in (skill, order):
         if not table.has(name):
             raise OptionError.unknown("column in these attempts", name, table.lazy.collect_schema().names())

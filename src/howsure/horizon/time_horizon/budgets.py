@@ -137,7 +137,7 @@ def budget_horizons(
     check_success_rates(success_rates)
     if unit not in SPENDINGS:
         raise OptionError.unknown("unit", unit, SPENDINGS)
-    attempts = Attempts.of(runs)
+    attempts = Attempts.of(runs).counted
     if attempts.has("n"):
         raise InputError("Budgets need one row per run; these rows count several runs each.")
     if not attempts.has(unit):
@@ -146,7 +146,7 @@ def budget_horizons(
     known = chosen.drop_nulls(unit)
     if known.is_empty():
         raise InputError(f"No run of kind {' or '.join(kinds)} has a number in the column {unit!r}.")
-    counts = model_counts(Attempts(known, notes=attempts.notes), kinds=kinds, threshold=threshold)
+    counts = model_counts(attempts.derive(known.lazy()), kinds=kinds, threshold=threshold)
     n_lost = len(chosen) - len(known)
     notes = [
         *counts.notes,

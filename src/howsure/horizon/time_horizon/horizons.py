@@ -431,7 +431,7 @@ def time_horizons(
     if isinstance(runs, ModelCounts):
         attempts, counts = None, runs
     else:
-        attempts = Attempts.of(runs)
+        attempts = Attempts.of(runs).counted
         counts = model_counts(attempts, **reading)
     others = {} if attempts is None or not has_sensitivity else _other_endings(attempts, reading)
     if covariates:

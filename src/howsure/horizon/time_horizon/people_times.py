@@ -62,7 +62,7 @@ def human_times(runs: Attempts | Source, *, level: float = 0.95) -> HumanTimes:
         Coverage of the intervals.
     """
     check_level(level)
-    attempts = Attempts.of(runs)
+    attempts = Attempts.of(runs).counted
     if not attempts.has("seconds"):
         raise InputError("The attempts have no column 'seconds'. Human times need how long each person took.")
     people = attempts.lazy.filter((pl.col("kind") == "human") & (pl.col("seconds") > 0)).collect()
@@ -242,7 +242,7 @@ def plan_baselines(
     threshold : float, optional
         The smallest score that is a success.
     """
-    attempts = Attempts.of(runs)
+    attempts = Attempts.of(runs).counted
     counts = model_counts(attempts, threshold=threshold)
     notes, measured = list(counts.notes), np.ones(len(counts.tasks))
     width = None if minutes_noise is None else Estimate(minutes_noise, level=level)
