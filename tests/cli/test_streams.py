@@ -160,5 +160,5 @@ main()
     done = prepared_process.run(["-c", program])
     assert done.returncode == 130
     assert re.match(
-        r"howsure: The command was stopped after 1,\d{3} of 100,000 simulations of row 1 of \d+\.", done.stderr
+        r"howsure: The command was stopped after \d{1,2},\d{3} of 100,000 simulations of row 1 of \d+\.", done.stderr
     )

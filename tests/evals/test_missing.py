@@ -55,7 +55,7 @@ def test_the_outcome_follows_from_error_and_limit_where_nobody_says_it():
     )
     table = Attempts(frame).frame
     assert table["outcome"].to_list() == ["scored", "errored", "limit", "unscored"]
-    assert table["reason"].to_list() == [None, "Timeout", "token", "no score in the input"]
+    assert table["reason"].to_list() == [None, "Timeout", "token", "blank"]
 
 
 def test_a_score_counts_whatever_else_became_of_the_attempt():

@@ -176,7 +176,7 @@ def _counts_of(place: str, source_name: str | None, divide_by: float, given: dic
         counts = (
             rows.group_by(keys)
             .agg(
-                sums["n"].alias("n"),
+                (pl.col("n").fill_null(1).sum() if "n" in schema else pl.len()).cast(pl.Int64).alias("n"),
                 pl.when(score.count() > 0).then(sums["total"].round().cast(pl.Int64)).alias("n_success"),
                 *([_only_reason()] if "reason" in schema else []),
                 pl.len().cast(pl.Int64).alias("#rows"),

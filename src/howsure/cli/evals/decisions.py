@@ -257,7 +257,7 @@ def watch(
     count: Annotated[
         str | None,
         typer.Option(
-            help="What samples without a score count as, e.g. errored=wrong; fix it before the first look.",
+            help="What attempts without a score count as, e.g. errored=wrong; decide it before the first look.",
             show_default=False,
         ),
     ] = None,
